@@ -103,6 +103,13 @@ func TestRejectedCallsThatAreOnlyCountedAreReportedTogether(t *testing.T) {
 	}
 }
 
+func TestUnlistedRejectionsComeAfterAllListedOnesWhateverTheirOrder(t *testing.T) {
+	o := outcome{unlisted: 1, rejections: []rejection{{Index: 2}, {Index: 0}}}
+	if places := o.unlistedPlaces(4); len(places) != 1 || places[0] != 3 {
+		t.Fatalf("got %v", places)
+	}
+}
+
 func TestRejectedCallsThatAreOnlyCountedAreLogged(t *testing.T) {
 	s := newService(t, func(_ int, w http.ResponseWriter, _ *request) {
 		_, _ = io.WriteString(w, `{"success":true,"rejectedUnlisted":1}`)
