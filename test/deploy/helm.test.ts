@@ -245,6 +245,15 @@ describe.skipIf(!hasHelm)('the chart', () => {
     expect(env.replaceAll('$$', () => '$')).toBe(value)
   })
 
+  test('passes large numbers with all digits, although Helm reads numbers of a file as 64-bit floats', () => {
+    const json = JSON.stringify({ A: 33_554_432, B: 0.5, C: -3, D: true })
+    const [first] = renderedChart(...set(), '--set-json', `settings=${json}`)
+      .filter(({ kind }) => kind === 'Deployment')
+      .map((each) => deployment.parse(each).spec.template.spec.containers[0].env)
+    const given = first?.filter(({ name }) => name.length === 1).map(({ name, value }) => [name, value])
+    expect(Object.fromEntries(given ?? [])).toEqual({ A: '33554432', B: '0.5', C: '-3', D: 'true' })
+  })
+
   test('replaces pods if settings change, and leaves those of running pods as they are', () => {
     const templates = (...values: string[]) => deployments(...values).map(({ spec }) => spec.template)
     expect(templates('settings.LOG_LEVEL=warn')).not.toEqual(templates())

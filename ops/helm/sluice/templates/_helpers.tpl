@@ -83,6 +83,10 @@ EGRESS_CA: /etc/sluice/egress/{{ .Values.egress.caKey }}
 PARTITIONS: {{ .Values.topics.partitions | quote }}
 REPLICATION: {{ .Values.topics.replication | quote }}
 {{- range $name, $value := .Values.settings }}
+{{- /* Helm reads numbers as floats, and would print 33554432 as 3.3554432e+07 */}}
+{{- if kindIs "float64" $value }}
+{{- if eq $value (floor $value) }}{{ $value = int64 $value }}{{ end }}
+{{- end }}
 {{ $name }}: {{ $value | quote }}
 {{- end }}
 {{- end }}
