@@ -39,7 +39,7 @@ export function watchProducer({
   })
   new Gauge({
     name: 'sluice_kafka_stalled_seconds',
-    help: 'How long the current send has been waiting for its acknowledgement, or records for a leader of their partition.',
+    help: 'How long the current send has waited for its acknowledgement, or records for a partition leader.',
     registers,
     collect() {
       this.set(Math.max(stalledMs(), leaderlessMs()) / 1_000)

@@ -1,9 +1,9 @@
-/** A process that is not stopped and not overloaded reads its clock more often. */
+/** Unless it is stopped or overloaded, a process reads its clock more often. */
 const LONGEST_MS = 500
 
 /**
- * Monotonic milliseconds that leave out the time in which this process was stopped, in which it heard nobody: a longer
- * gap between two readings counts as 500 ms. Read it several times a second.
+ * A monotonic clock in milliseconds. It leaves out the time in which this process was stopped and received nothing: a
+ * gap of more than 500 ms between two readings counts as 500 ms. Read it several times a second.
  */
 export function createPausingClock(now = () => performance.now()): () => number {
   let readAt = now()

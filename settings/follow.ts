@@ -33,7 +33,7 @@ export type Settings = {
   /** By key `kind/id`. A readable record or a removal ends it. */
   unreadable: ReadonlyMap<string, Unreadable>
   countUnreadable(kind: Kind): number
-  /** The version at which a setting was removed, as long as `config` or this process remembers it. @param key `kind/id` */
+  /** The last version of a removed setting, while `config` or this process remembers it. @param key `kind/id` */
   lastVersion(key: string): number | undefined
   /** Also by its previous write key, even an expired one. */
   sourceByWriteKey(writeKey: string): Source | undefined

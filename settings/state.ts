@@ -22,7 +22,7 @@ export function createState({ keys, kinds, log }: StateOptions) {
   const counts = new Map<Kind, number>()
   /** Used instead of unreadable records; undefined: nothing. */
   const lastGood = new Map<string, Setting | undefined>()
-  /** Of removed settings, the latest last. */
+  /** The last versions of removed settings, the latest removal last. */
   const lastVersions = new Map<string, number>()
   const supposedVersions = new Map<string, number>()
   let isSupposing = false

@@ -122,7 +122,7 @@ func readRejection(item json.RawMessage, calls int) (r rejection, ok bool) {
 	}, true
 }
 
-// rejectedUnlisted returns how many more calls the service rejected than it lists. They come after the listed ones.
+// rejectedUnlisted returns how many rejected calls the service does not list. They come after the listed ones.
 func (a *answer) rejectedUnlisted() int {
 	if !bytes.Contains(a.body, []byte(`"rejectedUnlisted"`)) {
 		return 0

@@ -35,7 +35,7 @@ func (c *Client) Close() error {
 	if c.outbox.close() {
 		return c.end(ctx)
 	}
-	// the first one may take longer, by its grace
+	// the first Close may take longer: it has a grace period
 	longer, cancelLonger := context.WithTimeout(context.Background(), max(c.timeout, c.timeout+2*closeGrace))
 	defer cancelLonger()
 	return c.awaitClose(longer)

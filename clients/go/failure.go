@@ -9,8 +9,8 @@ import (
 type Failure struct {
 	// Err matches one of: [ErrRejected], the service rejected the batch; [ErrGaveUp], no attempt succeeded;
 	// [ErrClosed], Close ended before they were sent. For a single rejected call of an accepted batch, it has the service's code,
-	// such as too_deep, or rejected if the service gave none, or only counted the calls that it rejected: then all calls after the
-	// listed ones are in one Failure, and some of them may have been accepted.
+	// such as too_deep, or rejected if the service gave none. If the answer counts rejected calls that it does not list,
+	// one Failure has all calls after the listed ones, although some may have been accepted.
 	Err *Error
 	// Status is the HTTP status of the last response; 0 if there was none.
 	Status int

@@ -8,7 +8,7 @@ export type Posted =
 
 export type Rejection = { index: number; code: string; message: string }
 
-/** `unlisted`: more rejected calls, which come after the listed ones. */
+/** `unlisted`: how many more calls were rejected. They come after the listed ones. */
 export type Rejections = { rejected: readonly Rejection[]; unlisted?: number | undefined }
 
 /**

@@ -87,7 +87,7 @@ export function poster({ endpoint, writeKey, requestTimeout, agent }: Target): {
   return { post, close }
 }
 
-/** got reads errors where nothing catches what that throws: an agent's error could end the process. */
+/** got reads errors outside of any `try`: an agent's error that throws when it is read would end the process. */
 const request: RequestFunction = (url, options) => {
   try {
     const made = url.protocol === 'https:' ? httpsRequest(url, options) : httpRequest(url, options)
@@ -106,7 +106,7 @@ function readable(thrown: unknown): unknown {
     const { message, stack } = thrown as Error
     return typeof message === 'string' && typeof stack === 'string' ? thrown : new Error(String(thrown))
   } catch {
-    return new Error('the agent threw something that cannot be read')
+    return new Error('the agent threw a value that cannot be read')
   }
 }
 

@@ -75,7 +75,7 @@ export async function createTopics(
   }
 }
 
-/** A new topic has no leaders at first. Those of an existing one may be down for long: a process starts without them. */
+/** A new topic has no leaders at first. An existing topic may lack them for long: a process starts without them. */
 async function untilLed(
   admin: Pick<Admin, 'fetchTopicMetadata'>,
   { names, existing }: { names: string[]; existing: ReadonlySet<string> },

@@ -6,7 +6,7 @@
 import type { Message, PartitionerArgs } from 'kafkajs'
 import { replaceInternal } from './internals.ts'
 
-/** A partitioner returns it for a message that is left out. */
+/** A partitioner returns this to leave out a message. */
 export const NOT_SENT = -1
 
 type GroupMessages = (

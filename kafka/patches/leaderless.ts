@@ -1,8 +1,8 @@
 /**
  * Upstream: no issue; `parse` in src/protocol/requests/metadata/v0/response.js, `refreshMetadata` in
  * src/cluster/brokerPool.js, `resolveOffsets` in src/consumer/offsetManager/index.js.
- * Without it: one partition without a leader fails the metadata of all topics in the request. Consumers and producers
- * of other partitions stop at their next request, and no process starts.
+ * Without it: one partition without a leader fails the metadata request for all its topics. Consumers and producers of
+ * other partitions stop at their next request, and no process starts.
  * Until: test/kafka/leaderless.test.ts and test/flow/cluster.test.ts pass without it.
  */
 import { internal, prototypeOf } from './internals.ts'
@@ -18,7 +18,7 @@ type MetadataProtocol = (choice: {
 
 const NONE = 0
 const LEADER_NOT_AVAILABLE = 5
-/** How soon the leaders are asked for again. */
+/** Time until the leaders are requested again. */
 const REFRESH_MS = 1_000
 
 const hasNoLeader = ({ leader }: Pick<Partition, 'leader'>) => leader < 0
@@ -29,7 +29,7 @@ export function tolerateLeaderless(): void {
   startWithLeaders()
 }
 
-/** With all topics, also other faults of another program's topic are no fault of the request. */
+/** A request for all topics ignores all faults: they may be in another program's topic. */
 function tolerateInMetadata(): void {
   const definition = internal<{ protocol: MetadataProtocol }>('protocol/requests/metadata')
   const { protocol } = definition
@@ -65,7 +65,7 @@ type BrokerPool = {
   refreshMetadata(topics: readonly string[]): Promise<void>
 }
 
-/** By default, kafkajs notices a new leader after minutes: it does not send or fetch, so nothing tells it. */
+/** By default, kafkajs notices a new leader after minutes: it neither sends nor fetches, so it gets no error. */
 function refreshSoon(): void {
   const pool = prototypeOf<BrokerPool>('cluster/brokerPool')
   const { refreshMetadata } = pool
@@ -88,7 +88,7 @@ type OffsetManager = {
   resolveOffsets(): Promise<void>
 }
 
-/** A partition without a commit starts at an offset that its leader names. The others must not wait for it. */
+/** For a partition without a commit, its leader names the first offset. Other partitions must not wait for it. */
 function startWithLeaders(): void {
   const manager = prototypeOf<OffsetManager>('consumer/offsetManager')
   const { resolveOffsets } = manager

@@ -3,17 +3,17 @@ import { MAX_BYTES, MAX_ITEMS } from './fair-queue.ts'
 import type { Keyed } from './send.ts'
 
 type Placed = { topic: string; message: Keyed; bytes: number }
-/** Without its message, which may share its data with others until it is made. */
+/** Without its message, which is made again when it is sent. Until then, records may share data. */
 export type Unmade<T extends Placed> = Omit<T, 'message'>
 /** `retryAt`: when to try it again. */
 type Partition<T extends Placed> = { key: string; records: Unmade<T>[]; since: number; retryAt: number }
 
-/** kafkajs asks for the leaders once a second meanwhile (kafka/patches/leaderless.ts). */
+/** Meanwhile, kafkajs asks for the leaders once a second (kafka/patches/leaderless.ts). */
 const RETRY_MS = 500
 
 /**
- * Records whose partition has no leader wait here, in their order, so that others are sent. Times are by the monotonic
- * clock, in ms.
+ * Records whose partition has no leader wait here, in order, while others are sent. Times are in ms of the monotonic
+ * clock.
  */
 export class LeaderlessRecords<T extends Placed> {
   private readonly partitions = new Map<string, Partition<T>>()
@@ -21,7 +21,7 @@ export class LeaderlessRecords<T extends Placed> {
   private readonly unmake: (record: T) => Unmade<T>
   private readonly make: (record: Unmade<T>) => T
 
-  /** @param unmake what is kept while a record waits. */
+  /** @param unmake returns what is kept while a record waits. */
   constructor(unmake: (record: T) => Unmade<T>, make: (record: Unmade<T>) => T) {
     this.unmake = unmake
     this.make = make
@@ -40,7 +40,7 @@ export class LeaderlessRecords<T extends Placed> {
     return [...this.partitions.values()].flatMap(({ records }) => records)
   }
 
-  /** Since when the first has waited. */
+  /** When the longest wait began. */
   since(): number | undefined {
     return this.isEmpty() ? undefined : Math.min(...[...this.partitions.values()].map(({ since }) => since))
   }
@@ -49,7 +49,7 @@ export class LeaderlessRecords<T extends Placed> {
     return Math.min(...[...this.partitions.values()].map(({ retryAt }) => retryAt))
   }
 
-  /** @param records just tried, and without a leader. */
+  /** @param records were just tried, and have no leader. */
   add(records: readonly T[], now: number): void {
     for (const record of records) {
       const key = partitionKey(record.topic, record.message.placed ?? -1)
@@ -60,7 +60,7 @@ export class LeaderlessRecords<T extends Placed> {
     }
   }
 
-  /** @returns the first records of one partition. Call `putBack` when they were tried. */
+  /** @returns the first records of one partition. Call `putBack` after you try them. */
   takeDue(now: number): T[] {
     const due = [...this.partitions.values()].find(({ retryAt }) => retryAt <= now)
     this.tried = due
@@ -80,13 +80,13 @@ export class LeaderlessRecords<T extends Placed> {
     if (!tried) return
     tried.records = [...left.map(this.unmake), ...tried.records]
     tried.retryAt = left.length > 0 ? now + RETRY_MS : now
-    // the others come first next time
+    // next time, other partitions come first
     this.partitions.delete(tried.key)
     if (tried.records.length > 0) this.partitions.set(tried.key, tried)
     this.tried = undefined
   }
 
-  /** @returns the removed ones. */
+  /** @returns the removed records. */
   remove(isOver: (record: Unmade<T>) => boolean): Unmade<T>[] {
     const removed: Unmade<T>[] = []
     for (const partition of this.partitions.values()) {

@@ -144,7 +144,7 @@ class ProduceQueue {
   private sharedAt = Number.NEGATIVE_INFINITY
   private waitingRecords = 0
   private stopCollecting: (() => void) | undefined
-  /** Only records without a leader wait. */
+  /** All queued records wait for a leader. */
   private isIdle = false
   private stalled: { topics: string[] } | undefined
   /** A lower bound of all deadlines. */
@@ -202,7 +202,7 @@ class ProduceQueue {
     while (!this.closed && !(waiting.isEmpty() && leaderless.isEmpty())) {
       if (waiting.isEmpty()) await this.idle(leaderless.dueAt() - performance.now())
       else await this.collect()
-      // once there is a leader, they take turns with the others
+      // once there is a leader, its records take turns with the others
       const due: Queued[] = isAgain && !waiting.isEmpty() ? [] : leaderless.takeDue(performance.now())
       isAgain = due.length > 0
       this.sending = isAgain ? due : waiting.next()
@@ -295,7 +295,7 @@ class ProduceQueue {
       if (pending.deadline <= now) pending.settle('unknown')
       else this.soonest = Math.min(this.soonest, pending.deadline)
     }
-    // all that is left of a call, or nothing: its later records must not be written without the earlier ones
+    // drops all remaining records of a call, or none: later ones must not be written without earlier ones
     const left = Map.groupBy(this.leaderless.all(), ({ batch }) => batch)
     const over = new Set<Batch>()
     for (const [batch, its] of left)

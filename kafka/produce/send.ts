@@ -19,7 +19,7 @@ export type Sender = {
    * Calls `settle` for each record once all in-sync replicas have acknowledged it, or the broker refuses it for good.
    * Ends early only when closed; the other outcomes are then unknown.
    * @param isBehind whether earlier records of the partition wait for a leader.
-   * @returns in order, the records that wait for a leader, or for those before them.
+   * @returns the records that wait for a leader, or for earlier records that do, in order.
    */
   send<T extends Sendable>(records: readonly T[], settle: Settle<T>, isBehind?: IsBehind): Promise<T[]>
   close(): Promise<void>
@@ -184,7 +184,7 @@ class IdempotentSender implements Sender {
 
 const leaderless = new WeakMap<Metadata, ReadonlySet<number>>()
 
-/** Once per answer of a broker, not per record. */
+/** Computed once per answer of a broker, not per record. */
 function leaderlessIn(metadata: Metadata): ReadonlySet<number> {
   const known = leaderless.get(metadata)
   if (known) return known

@@ -57,7 +57,7 @@ export function create<G extends object, T extends Stamp>(
   return { id, record: resource.build(checked.given, { stamp, made, old: undefined }), old: undefined }
 }
 
-/** Continues after a removed setting: an edit of that one must not overwrite the new one. @param key `kind/id` */
+/** Continues after a removed setting, so that an edit of it cannot overwrite the new one. @param key `kind/id` */
 export const firstVersion = (key: string, { lastVersion }: Pick<Facts, 'lastVersion'>): number =>
   (lastVersion(key) ?? 0) + 1
 

@@ -172,7 +172,7 @@ test('a dead letter of rules has the code that says why they failed', async () =
   expect(out.find((line) => line.startsWith('  crm '))).toContain('dead: rules_failed (too_large)')
 })
 
-test('all calls of a time are found', async () => {
+test('all calls of a period are found', async () => {
   const { code, queries } = await find('events find --source shop --since 2026-01-02T03:00:00Z', [
     [{ event }],
   ])
@@ -182,7 +182,7 @@ test('all calls of a time are found', async () => {
   ])
 })
 
-test('without an id or a time it is refused', async () => {
+test('a search without an id or a time is refused', async () => {
   const { code, err, queries } = await find('events find --source shop', [[]])
   expect([code, err, queries]).toEqual([
     1,

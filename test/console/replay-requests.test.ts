@@ -106,7 +106,7 @@ test('a chosen period of the filter is the period of the replay', () => {
   expect(filterFromParams(new URLSearchParams('since=yesterday&until=1'))).toEqual({})
 })
 
-test('a form gives the times of a custom period only, and changes no time that was not typed', () => {
+test('a form sets times only for a custom period, and keeps a time that was not edited', () => {
   const since = '2026-01-01T00:00:30.000Z'
   const local = { since: toLocalInput(since), until: toLocalInput('2026-01-02T00:00:00.000Z') }
   const values = (more: object) => new URLSearchParams({ ...local, user: 'u1', ...more })

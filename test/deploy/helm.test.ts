@@ -136,7 +136,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
       expect(kafka('schemaRegistry.url=', 'networkPolicy.kafkaPorts={9092,8081}')).toEqual(ports(9092, 8081))
     })
 
-    test('opens what EGRESS_ALLOW allows to deliveries, and further rules to every process', () => {
+    test('lets deliveries reach what EGRESS_ALLOW allows, and adds further rules for every process', () => {
       const allowed = 'settings.EGRESS_ALLOW=10.1.0.0/16\\, fd00::/8'
       const closed = egressOf('sluice-webhooks')
       const [webhooks] = egressOf('sluice-webhooks', allowed)

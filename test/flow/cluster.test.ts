@@ -101,7 +101,7 @@ const leaveOnThird = ({ kafka, named }: Connection, partitions: readonly At[]) =
     await until(async () => (await Promise.all(partitions.map(isThere))).every(Boolean), { timeout: 60_000 })
   })
 
-test('while partitions have no leader, the others go on, also in new processes; theirs continue with a leader', async () => {
+test('partitions without a leader do not stop others, even in new processes, and continue with a leader', async () => {
   const settings = { KAFKA_BROKERS: cluster.brokers, REPLICATION: '3', PARTITIONS: '3' }
   const [system, receiver] = await Promise.all([startSystem(settings).then(closing), aReceiver()])
   await system.destination('crm', [`${receiver.url}/crm`])

@@ -67,7 +67,7 @@ test('records of partitions with leaders are written, while the others wait', as
   await until(() => producer.leaderlessMs() === 0)
 })
 
-test('records of one list are written as far as their partitions have leaders', async () => {
+test('of one list, the records whose partitions have leaders are written', async () => {
   const broker = aBroker([1, -1])
   producer = await createProducer(connectionOf(broker.kafka))
   const record = (partition: number) => ({ topic: 'work', partition, key: 'k', value: `of ${partition}` })
@@ -78,7 +78,7 @@ test('records of one list are written as far as their partitions have leaders', 
   expect(broker.written).toEqual([['of 0'], ['of 1']])
 })
 
-test('once there is a leader, a partition gets its records in order, more than fit in one send, with those that came later', async () => {
+test('once it has a leader, a partition gets old and new records in order, even if they take several sends', async () => {
   const broker = aBroker([1, -1])
   producer = await createProducer(connectionOf(broker.kafka))
   const early = numbers(1_200).map((number) => write(1, number))
@@ -140,7 +140,7 @@ test('the rest of a call is not written without its beginning, whose deadline pa
   expect([...new Set(broker.written[1])]).toEqual(numbers(600).map(String))
 })
 
-test('while a record waits for a leader, only what makes it is kept', async () => {
+test('a record that waits for a leader holds only what it is made from', async () => {
   const broker = aBroker([-1])
   producer = await createProducer(connectionOf(broker.kafka))
   let made = 0

@@ -19,7 +19,7 @@ test('a source needs only a name: it gets an id and a write key, and is enabled'
   expect(create(sources, { ...at, body: { name: 'Blog' } }, facts)).toEqual({ id: record.id, record })
 })
 
-test('after a removed setting with its id, the version continues: an edit of that one must not overwrite it', () => {
+test('with the id of a removed setting, the version continues, so that an edit of the removed one is refused', () => {
   const lastVersions = new Map([['source/blog', 6]])
   const after = factsOf({ lastVersions })
   const versionOf = (id: string) => create(sources, { ...at, body: { id, name: 'Blog' } }, after)

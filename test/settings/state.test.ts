@@ -41,7 +41,7 @@ test('unreadable settings are counted by kind, whatever is written, and whatever
 
 const at = (version: number) => Buffer.from(sealRecord('source/a', { ...records.source, version }, keys))
 
-test('the version of a removed setting is remembered, but not that of one that was only supposed', () => {
+test('the version of a removed setting is remembered, unless its removal was only supposed', () => {
   const { apply, removed, lastVersion, supposing } = createState({ keys, kinds: KINDS, log: log as never })
   const remove = (last: Buffer) => {
     removed('source/a', last)

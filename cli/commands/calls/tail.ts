@@ -130,15 +130,15 @@ export function latestPastAttempts(): (event: ServerEvent) => ServerEvent[] {
 /** ISO 8601; undefined: unknown. A search from `since` to `until` finds the missed calls. */
 export type Gap = { since: string | undefined; until: string | undefined }
 
-/** A stream begins with the latest calls, at most so many. */
+/** A stream begins with at most this many of the latest calls. */
 const LATEST = 50
-/** Ingest waits so long for Kafka, and searches go by the time at which a call was written. */
+/** Ingest waits up to this long for Kafka, and searches use the time at which a call was written. */
 const WRITING_MS = 10_000
 const dated = z.object({ receivedAt: z.iso.datetime() })
 const counted = z.object({ calls: z.number() })
 
 /**
- * Notices that a reopened stream may have missed calls: none of the latest calls, with which it begins, was shown
+ * Notices that a reopened stream may have missed calls: it begins with the latest calls, and none of them was shown
  * before. Call `opened` before each stream.
  */
 export function gapFinder() {
@@ -146,7 +146,7 @@ export function gapFinder() {
   let newest: string | undefined
   let isStarting = true
   let isConnected = false
-  /** New calls at the beginning of a stream, which may break before `ready`: by id, when they were received. */
+  /** Receipt times of new calls at the beginning of a stream, by id. Kept if the stream breaks before `ready`. */
   const latest = new Map<string | undefined, string | undefined>()
 
   function gapAtReady(calls: number): Gap | undefined {

@@ -71,7 +71,7 @@ would remove more than a tenth of the members or values, or if it lists no membe
       'after',
       `
 Formats:
-  lines   one user id per line, with its commas and semicolons; for an audience only
+  lines   one user id per line; commas and semicolons are part of it; for an audience only
   ndjson  one user id as a JSON string, or {"userId": "u1"}, per line; for a trait {"userId": "u1", "value": 42}
   csv     the first line names the columns: userId, and value for a trait;
           commas, semicolons or tabs separate the fields

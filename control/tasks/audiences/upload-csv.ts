@@ -103,7 +103,7 @@ function createFieldReader(separator: Separator) {
 
 const COLUMNS = { audience: ['userId'], trait: ['userId', 'value'] } as const
 
-/** The first with which the header names user ids. */
+/** The first separator that yields a user id column in the header. */
 const separatorOf = (header: string): Separator =>
   SEPARATORS.find((separator) => namesUserId(header, separator)) ?? ','
 
@@ -173,7 +173,7 @@ function change(record: CsvRecord, kind: keyof typeof COLUMNS, header: Header): 
   if (kind === 'audience') return { userId, value: 'true' }
   const value = fields[header.value] ?? ''
   if (header.hasDecimalCommas && DECIMAL_COMMA.test(value)) {
-    const advice = 'write a number with a point instead of the comma, or send text as application/x-ndjson'
+    const advice = 'write numbers with a decimal point, or send text as application/x-ndjson'
     throw new UploadFault('invalid_line', number, `has the value ${value.slice(0, 50)}: ${advice}`)
   }
   return { userId, value: csvValue(value, number) }

@@ -200,7 +200,7 @@ export function managePeople(on: () => Stage): void {
     await dialog.getByRole('textbox', { name: 'User IDs' }).fill('r0;a@b.example\n')
     await preview.click()
     await dialog.getByText('Adds 1, removes 20').waitFor()
-    await dialog.getByText('all of it is one ID').waitFor()
+    await dialog.getByText('is read as one ID').waitFor()
 
     await dialog.getByRole('textbox', { name: 'User IDs' }).fill('r0\nnew-1\n{"userId": "r2"}')
     await preview.click()

@@ -144,7 +144,7 @@ describe('a lane', () => {
     expect(share(world.sent, 'answered')).toBe(1)
   })
 
-  test('takes no webhook for silent because the process was stopped', () => {
+  test('does not count a webhook as silent because the process was stopped', () => {
     const world = simulate()
     world.become('http://a', { answersAfter: 100 })
     world.send('http://a')

@@ -44,7 +44,7 @@ export async function follow({ onState, ...options }: FollowOptions): Promise<vo
       onState({ is: 'open' })
     })
     if (signal.aborted) return
-    // before it was open, another control process may not know a new source yet
+    // before the first connection, a control process may not know a new source yet
     if (error.status === GONE || (wasOpen && error.code === 'not_found'))
       return onState({ is: 'ended', error })
     failures += 1

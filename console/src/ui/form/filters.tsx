@@ -55,7 +55,7 @@ export function FilterBar<F extends object>(props: FilterBarProps<F>) {
   )
 }
 
-/** A text that does not match its pattern leaves the applied value. */
+/** If a text does not match its pattern, the applied value stays. */
 function valuesOf(form: HTMLFormElement): URLSearchParams {
   const values = new URLSearchParams()
   for (const field of form.querySelectorAll<HTMLInputElement | HTMLSelectElement>('input, select')) {

@@ -15,7 +15,7 @@ export function UploadResults({ kind, uploading }: { kind: Kind; uploading: Uplo
           {progress !== undefined && <Progress value={progress * 100} animated aria-label="Upload" />}
           <Text size="sm" mt={4}>
             {progress === 1 ? 'Comparing with the last upload…' : 'Uploading…'}
-            {upload.isPending && ' You can close this dialog, but keep this tab open: the upload continues.'}
+            {upload.isPending && ' You can close this dialog: the upload continues while this tab is open.'}
           </Text>
         </div>
       )}
@@ -49,8 +49,8 @@ function PreviewResult({ kind, uploading: { format, isDoubtful }, preview }: Pre
       </Text>
       {isDoubtful && (
         <Text size="sm" mt={4}>
-          The first line has commas or semicolons, and all of it is one ID. If that is wrong, add a line
-          before it that names the columns, one of them userId.
+          The first line has commas or semicolons, and is read as one ID. If it has several columns, add a
+          line before it that names them, one of them userId.
         </Text>
       )}
       {invalid > 0 && (

@@ -69,7 +69,7 @@ export const ENDS = {
 
 type UploadState = { isPending: boolean; data: components['schemas']['Sync'] | undefined; error: unknown }
 
-/** Beside the closed dialog. */
+/** Shown while the dialog is closed. */
 export function uploadStatus({ isPending, data, error }: UploadState): string {
   if (isPending) return 'Uploading…'
   if (error || !data) return 'The upload had an error'

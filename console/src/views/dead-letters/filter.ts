@@ -30,10 +30,10 @@ export function filterFromParams(params: URLSearchParams): DeadFilter {
   }
 }
 
-/** Of the form, instead of a period. */
+/** The form's choice for a custom period. */
 export const CUSTOM = 'custom'
 
-/** @param values of the form's fields, with local times @param applied keeps its seconds if a time is unchanged */
+/** @param values of the form's fields, with local times @param applied an unchanged time keeps its seconds */
 export function filterFromForm(values: URLSearchParams, applied: DeadFilter): DeadFilter {
   const params = new URLSearchParams(values)
   for (const name of ['since', 'until'] as const) {

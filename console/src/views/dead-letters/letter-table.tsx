@@ -20,7 +20,7 @@ import { LetterRow } from './letter-row.tsx'
 type LetterTableProps = {
   letters: readonly DeadLetter[]
   filter: DeadFilter
-  /** Whether the filter's form shows something else. */
+  /** Whether the filter has a text that is not applied yet. */
   isTyping: boolean
   query: Parameters<typeof Older>[0]['query']
 }

@@ -60,7 +60,7 @@ function AddName({ onAdd }: { onAdd: (name: string) => void }) {
   useEffect(() => {
     latest.current = add
   })
-  /** Between press and click, the new name would move what is clicked. After the click, saving would lose it. */
+  /** Before the click, the new name would move the button away. After it, saving would lose the name. */
   function addBeforeClick() {
     if (document.querySelector(':active') === null) return add()
     const addNow = () => flushSync(() => latest.current())
