@@ -356,7 +356,7 @@ describe('CSV', () => {
       { userId: 'u2', value: '4.5' },
       { userId: 'u3', value: '"4,5 kg"' },
     ])
-    expect(faults).toEqual([expect.stringMatching(/^2 has the value .* with a point/)])
+    expect(faults).toEqual([expect.stringMatching(/^2 has the value .* with a decimal point/)])
   })
 
   test('of one column keeps semicolons and tabs in its ids', async () => {
