@@ -1,6 +1,8 @@
+import pRetry from 'p-retry'
 import { asError } from '../../process/thrown.ts'
 import type { Connection } from '../client.ts'
 import { partitionKey } from '../log-faults.ts'
+import { isLedElsewhere } from '../patches/consumer/coordinator-moves.ts'
 import { Follower } from './follower.ts'
 import type { BoundsOf, Range } from './ranges.ts'
 
@@ -34,6 +36,12 @@ type Job = Range & {
 const READ_MS = 30_000
 /** Limits the delay before a range is read. */
 const FETCH_WAIT_MS = 50
+/** A broker that has just started, or a topic that has just been created, may not have its leader yet. */
+const whileUnled = {
+  retries: 5,
+  minTimeout: 100,
+  shouldRetry: ({ error }: { error: Error }) => isLedElsewhere(error),
+}
 
 /**
  * Partitions are paused except while a range is read. All ranges share one group: joining a new one takes 3 s by
@@ -52,7 +60,7 @@ export async function openReader(options: ReaderOptions): Promise<Reader> {
     const [, partitions] = await Promise.all([follower.run(), joined.promise])
     return {
       partitions,
-      bounds: () => follower.bounds(topic),
+      bounds: () => pRetry(() => follower.bounds(topic), whileUnled),
       async read(range, onValue) {
         if (range.from < range.to) await readInTurn(range, onValue)
       },

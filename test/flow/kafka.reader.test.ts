@@ -101,6 +101,13 @@ test('records written after it was opened are within the bounds and can be read'
   expect(await read(reader, { partition: 0, from: 4, to: 10 })).toEqual([4, 5, 6, 7, 8, 9])
 })
 
+test('bounds are asked again while a broker does not lead a partition yet', async () => {
+  const reader = await open(await connection([{}]))
+  const notLeader = Object.assign(new Error('not the leader'), { type: 'NOT_LEADER_FOR_PARTITION' })
+  vi.spyOn(Follower.prototype, 'bounds').mockRejectedValueOnce(notLeader).mockRejectedValueOnce(notLeader)
+  expect((await reader.bounds()).get(0)).toEqual({ low: 0, high: 0 })
+})
+
 test('if the beginning of a range has been deleted, the rest is read', async () => {
   const kafka = await connection([{}])
   await fill(kafka, 10)
