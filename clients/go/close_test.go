@@ -277,14 +277,20 @@ func TestCloseContextEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestCloseEndsAlthoughACallbackDoesNot(t *testing.T) {
-	s := newService(t, status(400))
-	c, _ := newClient(t, s.URL)
-	entered, release := make(chan struct{}), make(chan struct{})
+// holdFailure makes OnFailure wait for release. It closes entered when it begins, so it can be called once.
+func holdFailure(c *Client) (entered, release chan struct{}) {
+	entered, release = make(chan struct{}), make(chan struct{})
 	c.OnFailure = func(Failure) {
 		close(entered)
 		<-release
 	}
+	return entered, release
+}
+
+func TestCloseEndsAlthoughACallbackDoesNot(t *testing.T) {
+	s := newService(t, status(400))
+	c, _ := newClient(t, s.URL)
+	entered, release := holdFailure(c)
 	c.FlushAt = 1
 	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
 	<-entered
@@ -358,11 +364,7 @@ func TestASecondCloseWaitsForTheFirst(t *testing.T) {
 func TestASecondCloseReturnsTheSameErrorAlthoughACallbackDoesNotReturn(t *testing.T) {
 	s := newService(t, status(400))
 	c, _ := newClient(t, s.URL)
-	entered, release := make(chan struct{}), make(chan struct{})
-	c.OnFailure = func(Failure) {
-		close(entered)
-		<-release
-	}
+	entered, release := holdFailure(c)
 	c.FlushAt, c.CloseTimeout = 1, time.Millisecond
 	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
 	receive(t, entered)

@@ -18,12 +18,9 @@ const RETRY_MS = 500
 export class LeaderlessRecords<T extends Placed> {
   private readonly partitions = new Map<string, Partition<T>>()
   private tried: Partition<T> | undefined
-  private readonly unmake: (record: T) => Unmade<T>
   private readonly make: (record: Unmade<T>) => T
 
-  /** @param unmake returns what is kept while a record waits. */
-  constructor(unmake: (record: T) => Unmade<T>, make: (record: Unmade<T>) => T) {
-    this.unmake = unmake
+  constructor(make: (record: Unmade<T>) => T) {
     this.make = make
   }
 
@@ -54,9 +51,8 @@ export class LeaderlessRecords<T extends Placed> {
     for (const record of records) {
       const key = partitionKey(record.topic, record.message.placed ?? -1)
       const partition = this.partitions.get(key)
-      if (partition) partition.records.push(this.unmake(record))
-      else
-        this.partitions.set(key, { key, records: [this.unmake(record)], since: now, retryAt: now + RETRY_MS })
+      if (partition) partition.records.push(unmade(record))
+      else this.partitions.set(key, { key, records: [unmade(record)], since: now, retryAt: now + RETRY_MS })
     }
   }
 
@@ -78,7 +74,7 @@ export class LeaderlessRecords<T extends Placed> {
   putBack(left: readonly T[], now: number): void {
     const { tried } = this
     if (!tried) return
-    tried.records = [...left.map(this.unmake), ...tried.records]
+    tried.records = [...left.map(unmade), ...tried.records]
     tried.retryAt = left.length > 0 ? now + RETRY_MS : now
     // next time, other partitions come first
     this.partitions.delete(tried.key)
@@ -99,4 +95,8 @@ export class LeaderlessRecords<T extends Placed> {
     }
     return removed
   }
+}
+
+function unmade<T extends Placed>({ message: _, ...rest }: T): Unmade<T> {
+  return rest
 }

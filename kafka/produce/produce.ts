@@ -129,9 +129,8 @@ class ProduceQueue {
   private readonly maxBytes: number
   private readonly sender: Sender
   private readonly waiting = createFairQueue<Queued, Batch>((batch, place) => this.toQueued(batch, place))
-  private readonly leaderless = new LeaderlessRecords<Queued>(
-    ({ message: _, ...unmade }) => unmade,
-    ({ batch, place }) => this.toQueued(batch, place),
+  private readonly leaderless = new LeaderlessRecords<Queued>(({ batch, place }) =>
+    this.toQueued(batch, place),
   )
   /** Only while records are queued, so that an idle process sleeps. */
   private sweep: NodeJS.Timeout | undefined

@@ -122,7 +122,7 @@ function followerFor(
     },
     onJoined(assigned) {
       for (const at of assigned) follower[jobs.has(at.partition) ? 'resume' : 'pause'](at)
-      // the group has no other member
+      // the only member of its group gets all partitions
       joined.resolve(assigned.length)
     },
     onFatal(error) {

@@ -254,7 +254,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     expect(Object.fromEntries(given ?? [])).toEqual({ A: '33554432', B: '0.5', C: '-3', D: 'true' })
   })
 
-  test('replaces pods if settings change, and leaves those of running pods as they are', () => {
+  test('changed settings replace the pods; running pods keep their old settings', () => {
     const templates = (...values: string[]) => deployments(...values).map(({ spec }) => spec.template)
     expect(templates('settings.LOG_LEVEL=warn')).not.toEqual(templates())
     expect(templates()).toEqual(templates())

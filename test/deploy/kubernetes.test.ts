@@ -147,7 +147,7 @@ for (const { what, can, render, renderLeast } of deployed)
       expect(terminationGracePeriodSeconds).toBeGreaterThan(before + SHUTDOWN_MS / 1000)
     })
 
-    test.each(ROLES)('mounts the files that the settings of %s name, and no others', (role) => {
+    test.each(ROLES)('mounts only the files that %s names in its settings', (role) => {
       const found = deploymentOf(objects, role)
       const { containers, volumes } = found.spec.template.spec
       const [{ volumeMounts }] = containers

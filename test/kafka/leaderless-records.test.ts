@@ -140,7 +140,7 @@ test('the rest of a call is not written without its beginning, whose deadline pa
   expect([...new Set(broker.written[1])]).toEqual(numbers(600).map(String))
 })
 
-test('a record that waits for a leader holds only what it is made from', async () => {
+test('a record that waits for a leader is made again when it is sent, so it takes no memory meanwhile', async () => {
   const broker = aBroker([-1])
   producer = await createProducer(connectionOf(broker.kafka))
   let made = 0

@@ -59,7 +59,7 @@ test.each<string>(Metadata.versions)(
   },
 )
 
-/** Asks a broker for topic `foreign`. @returns when kafkajs asks again, in ms from now, and what it has logged */
+/** Requests the metadata of topic `foreign`. @returns the ms until the next request, and the logged lines. */
 async function refreshed(leader: number) {
   const metadata = metadataWith(0)
   Object.assign(metadata.topicMetadata[1]?.partitionMetadata[1] ?? {}, { leader })

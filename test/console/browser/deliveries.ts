@@ -92,7 +92,7 @@ export function listDeliveries(on: () => Stage): void {
     await until(async () => (await rows.count()) === 2)
   })
 
-  test('are filtered by a text once it is applied: until then, clicks act on what is listed', async () => {
+  test('keep their filter while a text is typed, so a click acts on the listed delivery; the text counts when it is applied', async () => {
     const { page } = await on().come()
     await page.goto('/destinations/stock/deliveries')
     await page.getByRole('textbox', { name: 'Event' }).fill('Nothing')

@@ -29,7 +29,7 @@ const RECONNECT_STATUSES = [0, 503]
 const GONE = 410
 
 /**
- * Follows server-sent events and reconnects after every break, unless what it follows was deleted. EventSource would
+ * Follows server-sent events. Reconnects after every break, except when the source was deleted. EventSource would
  * report neither why a stream was refused nor that a silent one is broken.
  */
 export async function follow({ onState, ...options }: FollowOptions): Promise<void> {
