@@ -14,6 +14,7 @@ import { addBackup, addRestore } from './commands/settings/backup.ts'
 import { addExport, addKeys, addSchema } from './commands/settings/export.ts'
 import { addPreview } from './commands/settings/preview.ts'
 import { addReplaceWriteKey } from './commands/settings/replace-write-key.ts'
+import { addAcls } from './commands/system/acls.ts'
 import { addEnv } from './commands/system/env.ts'
 import { addHealth } from './commands/system/health.ts'
 import { addLag } from './commands/system/lag.ts'
@@ -67,6 +68,7 @@ const COMMANDS = [
   addDeletions,
   addReplaceWriteKey,
   addUpload,
+  addAcls,
   addEnv,
   addHelp,
 ]

@@ -31,7 +31,8 @@ export type Rung = { name: string; delayMs: number }
 
 export const rungTopic = (delay: string) => `deliveries.retry.${delay}`
 
-const RUNG = rungTopic('')
+/** The beginning of each rung's name. */
+export const RUNG = rungTopic('')
 export const isRung = (topic: string) => topic.startsWith(RUNG)
 
 /** @returns ms; 0 when the name states no delay. */

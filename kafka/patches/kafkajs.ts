@@ -17,6 +17,7 @@ import { beginSocketsAnew } from './network/new-socket.ts'
 import { forgetClosedSockets } from './network/repeated-disconnect.ts'
 import { closeUnanswered } from './network/unanswered.ts'
 import { replaceProduceEncoder } from './produce-encoder.ts'
+import { reportRefusals } from './refusals.ts'
 
 /**
  * The patched client: import kafkajs only from here, and only within `kafka/` (docs/decisions/026-kafkajs.md). Patches
@@ -36,6 +37,7 @@ export const {
 measureByMonotonicClock()
 replaceProduceEncoder()
 tolerateLeaderless()
+reportRefusals()
 retryJoins()
 followMoves()
 closeUnanswered()

@@ -19,6 +19,7 @@ export type SecuredBroker = {
   client: Made
   /** Paths of PEM files. `strange`: a root that has signed none of them. */
   files: { ca: string; cert: string; key: string; strange: string }
+  logFile: string
   close(): Promise<void>
 }
 
@@ -76,6 +77,7 @@ export async function startSecuredBroker(more: Record<string, string> = {}): Pro
       key: await write('client.key', client.key),
       strange: await write('strange.pem', strange.root),
     },
+    logFile: broker.now.logFile,
     async close() {
       await broker.close()
       await rm(folder, { recursive: true, force: true })

@@ -48,5 +48,6 @@ async function act({ options, target, out, err }: Invocation<Options>): Promise<
 
 const NAMES = ['control', 'ingest', 'brokers', 'registry', 'token'] as const
 
-const quoted = (text: string): string =>
+/** An argument for sh. */
+export const quoted = (text: string): string =>
   /^[\w.:/@%,+=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
