@@ -82,7 +82,8 @@ class IdempotentSender implements Sender {
     if (record.placed !== undefined) this.doubtful = true
     record.metadata = partitionMetadata
     const partition = place(record, partitionMetadata.length)
-    record.waits = leaderlessIn(partitionMetadata).has(partition) || this.isBehind(topic, partition)
+    const isMissing = partition >= partitionMetadata.length
+    record.waits = isMissing || leaderlessIn(partitionMetadata).has(partition) || this.isBehind(topic, partition)
     return record.waits ? NOT_SENT : partition
   }
 

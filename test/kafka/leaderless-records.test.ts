@@ -31,7 +31,8 @@ function aBroker(leaders: number[]) {
         )
         sends.count += 1
         await sleep(1)
-        const placed = sent.filter(({ partition }) => partition !== NOT_SENT)
+        // kafkajs leaves out partitions that the topic does not have
+        const placed = sent.filter(({ partition }) => partition !== NOT_SENT && partition < leaders.length)
         if (placed.some(({ value }) => refused.has(value)))
           throw Object.assign(new Error('refused'), { type: 'INVALID_RECORD' })
         for (const { value, partition } of placed) written[partition]?.push(value)
@@ -65,6 +66,18 @@ test('records of partitions with leaders are written, while the others wait', as
   expect(broker.written[1]).toEqual(['waits'])
   expect(producer.queuedBytes()).toBe(0)
   await until(() => producer.leaderlessMs() === 0)
+})
+
+test('records of a partition that the topic does not have wait until it is added, while others are written', async () => {
+  const broker = aBroker([1])
+  producer = await createProducer(connectionOf(broker.kafka))
+  const missing = write(1, 'missing')
+  await until(() => broker.sends.count > 0)
+  expect(await write(0, 'other')).toBe('acked')
+  broker.leaders.push(1)
+  broker.written.push([])
+  expect(await missing).toBe('acked')
+  expect(broker.written).toEqual([['other'], ['missing']])
 })
 
 test('of one list, the records whose partitions have leaders are written', async () => {
