@@ -16,7 +16,7 @@ export function createRejectionLog({
   losses,
   waitMs = WAIT_MS,
 }: {
-  producer: Pick<Producer, 'produce' | 'stalledMs' | 'leaderlessMs'>
+  producer: Pick<Producer, 'produce' | 'stalledMs' | 'unwritableMs'>
   losses: Losses
   waitMs?: number
 }): RejectionLog {
@@ -29,6 +29,6 @@ export function createRejectionLog({
   return async (records, options) => {
     if (records.length === 0) return
     const writing = write(records, options)
-    if (Math.max(producer.stalledMs(), producer.leaderlessMs()) < waitMs) await within(waitMs, writing)
+    if (Math.max(producer.stalledMs(), producer.unwritableMs()) < waitMs) await within(waitMs, writing)
   }
 }

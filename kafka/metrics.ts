@@ -27,8 +27,8 @@ export const countSkippedBatch = (topic: string) => skipped.inc({ topic })
 export function watchProducer({
   queuedBytes,
   stalledMs,
-  leaderlessMs,
-}: Pick<Producer, 'queuedBytes' | 'stalledMs' | 'leaderlessMs'>): void {
+  unwritableMs,
+}: Pick<Producer, 'queuedBytes' | 'stalledMs' | 'unwritableMs'>): void {
   new Gauge({
     name: 'sluice_kafka_queue_bytes',
     help: 'Bytes that are waiting for Kafka or being sent.',
@@ -39,10 +39,10 @@ export function watchProducer({
   })
   new Gauge({
     name: 'sluice_kafka_stalled_seconds',
-    help: 'How long the current send has waited for its acknowledgement, or records for a partition leader.',
+    help: 'How long the current send has waited for its acknowledgement, or records for an unwritable partition.',
     registers,
     collect() {
-      this.set(Math.max(stalledMs(), leaderlessMs()) / 1_000)
+      this.set(Math.max(stalledMs(), unwritableMs()) / 1_000)
     },
   })
 }

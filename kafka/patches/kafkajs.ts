@@ -18,6 +18,7 @@ import { forgetClosedSockets } from './network/repeated-disconnect.ts'
 import { closeUnanswered } from './network/unanswered.ts'
 import { replaceProduceEncoder } from './produce-encoder.ts'
 import { reportRefusals } from './refusals.ts'
+import { tolerateShortOfReplicas } from './short-of-replicas.ts'
 
 /**
  * The patched client: import kafkajs only from here, and only within `kafka/` (docs/decisions/026-kafkajs.md). Patches
@@ -36,6 +37,7 @@ export const {
 
 measureByMonotonicClock()
 replaceProduceEncoder()
+tolerateShortOfReplicas()
 tolerateLeaderless()
 reportRefusals()
 retryJoins()

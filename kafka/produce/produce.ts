@@ -6,9 +6,9 @@ import { createFaultReporter } from '../admin/lost-records.ts'
 import type { Connection } from '../client.ts'
 import { AckedEnds, compareAfterElections } from './acked-ends.ts'
 import { createFairQueue } from './fair-queue.ts'
-import { LeaderlessRecords } from './leaderless.ts'
 import { openPending, type Pending, type Produced } from './pending.ts'
 import { createSender, type Keyed, type Sender } from './send.ts'
+import { UnwritablePartitions } from './unwritable.ts'
 
 /** `topic`: without prefix. The key decides the partition (murmur2, as in Java) unless `partition` is given. */
 export type OutRecord = {
@@ -46,10 +46,10 @@ export type Producer = {
   /** For this flow; without one, for all. */
   isFull(flow?: string): boolean
   queuedBytes(): number
-  /** How long Kafka has acknowledged nothing while records are sent or wait for a leader; 0 if there are none. */
+  /** How long Kafka has acknowledged nothing while records are sent or their partition is unwritable; 0 if none is. */
   stalledMs(): number
-  /** How long records have waited for a leader of their partition; 0 if none does. Others are sent meanwhile. */
-  leaderlessMs(): number
+  /** How long records have waited for an unwritable partition (unwritable.ts); 0 if none does. */
+  unwritableMs(): number
   close(drainMs?: number): Promise<void>
 }
 
@@ -111,7 +111,7 @@ export async function createProducer(
     isFull: (flow) => queue.isFull(flow),
     queuedBytes: () => queue.queuedBytes,
     stalledMs: () => queue.stalledMs(),
-    leaderlessMs: () => queue.leaderlessMs(),
+    unwritableMs: () => queue.unwritableMs(),
     close(drainMs = 10_000) {
       endComparing()
       return queue.close(drainMs)
@@ -129,7 +129,7 @@ class ProduceQueue {
   private readonly maxBytes: number
   private readonly sender: Sender
   private readonly waiting = createFairQueue<Queued, Batch>((batch, place) => this.toQueued(batch, place))
-  private readonly leaderless = new LeaderlessRecords<Queued>(({ batch, place }) =>
+  private readonly unwritable = new UnwritablePartitions<Queued>(({ batch, place }) =>
     this.toQueued(batch, place),
   )
   /** Only while records are queued, so that an idle process sleeps. */
@@ -143,7 +143,7 @@ class ProduceQueue {
   private sharedAt = Number.NEGATIVE_INFINITY
   private waitingRecords = 0
   private stopCollecting: (() => void) | undefined
-  /** All queued records wait for a leader. */
+  /** All queued records are for unwritable partitions. */
   private isIdle = false
   private stalled: { topics: string[] } | undefined
   /** A lower bound of all deadlines. */
@@ -196,13 +196,13 @@ class ProduceQueue {
   }
 
   private async run(): Promise<void> {
-    const { waiting, leaderless, options, connection } = this
+    const { waiting, unwritable, options, connection } = this
     let isAgain = false
-    while (!this.closed && !(waiting.isEmpty() && leaderless.isEmpty())) {
-      if (waiting.isEmpty()) await this.idle(leaderless.dueAt() - performance.now())
+    while (!this.closed && !(waiting.isEmpty() && unwritable.isEmpty())) {
+      if (waiting.isEmpty()) await this.idle(unwritable.dueAt() - performance.now())
       else await this.collect()
-      // once there is a leader, its records take turns with the others
-      const due: Queued[] = isAgain && !waiting.isEmpty() ? [] : leaderless.takeDue(performance.now())
+      // once a partition is writable again, its records take turns with the others
+      const due: Queued[] = isAgain && !waiting.isEmpty() ? [] : unwritable.takeDue(performance.now())
       isAgain = due.length > 0
       this.sending = isAgain ? due : waiting.next()
       if (this.sending.length === 0) continue
@@ -226,20 +226,20 @@ class ProduceQueue {
     this.running = undefined
   }
 
-  /** @returns how many wait for a leader. */
+  /** @returns how many could not be written yet. */
   private async sendNext(): Promise<number> {
-    const { sending, leaderless } = this
+    const { sending, unwritable } = this
     this.waitingRecords -= sending.length
     this.smallSince = sending.length < this.pace.fullAt ? this.sendingSince : Number.NEGATIVE_INFINITY
-    const left = await this.sender.send(sending, this.settle, (...at) => leaderless.has(...at))
-    leaderless.add(left, performance.now())
+    const left = await this.sender.send(sending, this.settle, (...at) => unwritable.has(...at))
+    unwritable.add(left, performance.now())
     return left.length
   }
 
-  /** @returns how many still wait for a leader. */
+  /** @returns how many still cannot be written. */
   private async sendAgain(): Promise<number> {
     const left = await this.sender.send(this.sending, this.settle)
-    this.leaderless.putBack(left, performance.now())
+    this.unwritable.putBack(left, performance.now())
     return left.length
   }
 
@@ -284,25 +284,25 @@ class ProduceQueue {
     this.sweep = undefined
   }
 
-  /** Reports `unknown`, but leaves the records in the queue, unless they wait for a leader. */
+  /** Reports `unknown`, but leaves the records in the queue, unless their partition is unwritable. */
   private expire(now: number): void {
     if (now < this.soonest) return
     this.soonest = Number.POSITIVE_INFINITY
-    const taken = [...this.sending, ...this.leaderless.all()]
+    const taken = [...this.sending, ...this.unwritable.all()]
     const batches = [...taken.map(({ batch }) => batch), ...this.waiting.waiting()]
     for (const { pending } of batches) {
       if (pending.deadline <= now) pending.settle('unknown')
       else this.soonest = Math.min(this.soonest, pending.deadline)
     }
     // drops all remaining records of a call, or none: later ones must not be written without earlier ones
-    const left = Map.groupBy(this.leaderless.all(), ({ batch }) => batch)
+    const left = Map.groupBy(this.unwritable.all(), ({ batch }) => batch)
     const over = new Set<Batch>()
     for (const [batch, its] of left)
       if (batch.pending.deadline <= now) {
         if (now === Number.POSITIVE_INFINITY || its.length === batch.pending.left()) over.add(batch)
         else this.soonest = 0
       }
-    for (const record of this.leaderless.remove(({ batch }) => over.has(batch)))
+    for (const record of this.unwritable.remove(({ batch }) => over.has(batch)))
       this.settle(record, 'refused')
   }
 
@@ -317,12 +317,12 @@ class ProduceQueue {
 
   stalledMs(): number {
     const sendingMs = this.sendingSince === 0 ? 0 : performance.now() - this.sendingSince
-    const leaderlessMs = this.leaderlessMs()
-    return performance.now() - this.ackedAt > leaderlessMs ? Math.max(sendingMs, leaderlessMs) : sendingMs
+    const unwritableMs = this.unwritableMs()
+    return performance.now() - this.ackedAt > unwritableMs ? Math.max(sendingMs, unwritableMs) : sendingMs
   }
 
-  leaderlessMs(): number {
-    const since = this.leaderless.since()
+  unwritableMs(): number {
+    const since = this.unwritable.since()
     return since === undefined ? 0 : performance.now() - since
   }
 

@@ -10,7 +10,10 @@ import type { Acked, AckedEnds, AckedPart } from './acked-ends.ts'
 import { type Placeable, place } from './partition.ts'
 
 type Metadata = PartitionerArgs['partitionMetadata']
-/** `metadata`: of its topic's partitions, when it was placed. `waits`: its partition has no leader. */
+/**
+ * `metadata`: of its topic's partitions, when it was placed. `waits`: its partition does not exist, has no leader or has
+ * too few in-sync replicas.
+ */
 export type Keyed = Message & Placeable & { metadata?: Metadata; waits?: boolean }
 type Sendable = { topic: string; message: Keyed }
 
@@ -18,8 +21,8 @@ export type Sender = {
   /**
    * Calls `settle` for each record once all in-sync replicas have acknowledged it, or the broker refuses it for good.
    * Ends early only when closed; the other outcomes are then unknown.
-   * @param isBehind whether earlier records of the partition wait for a leader.
-   * @returns the records that wait for a leader, or for earlier records that do, in order.
+   * @param isBehind whether earlier records of the partition wait.
+   * @returns the records whose partition cannot be written now, or that are behind such records, in order.
    */
   send<T extends Sendable>(records: readonly T[], settle: Settle<T>, isBehind?: IsBehind): Promise<T[]>
   close(): Promise<void>
@@ -30,6 +33,7 @@ type IsBehind = (topic: string, partition: number) => boolean
 
 const RETRY_MS = 250
 const FAILED = 'a send failed; trying again with a new producer'
+const SHORT = 'partitions have fewer in-sync replicas than min.insync.replicas, and their records wait'
 const WRONG_CLOCK =
   "Kafka refuses records for their time: this machine's clock is too far from the broker's. They are sent again until the clock is right"
 
@@ -48,7 +52,7 @@ class IdempotentSender implements Sender {
   private readonly connection: Connection
   private readonly ends: Pick<AckedEnds, 'add'>
   private producer: KafkaJsProducer | undefined
-  /** Requests from the last send's first try may still be on their way. */
+  /** Sequence numbers may be wrong: requests from the last send's first try may still be on their way, or were refused. */
   private doubtful = false
   private isBehind: IsBehind = () => false
   private closed = false
@@ -83,7 +87,8 @@ class IdempotentSender implements Sender {
     record.metadata = partitionMetadata
     const partition = place(record, partitionMetadata.length)
     const isMissing = partition >= partitionMetadata.length
-    record.waits = isMissing || leaderlessIn(partitionMetadata).has(partition) || this.isBehind(topic, partition)
+    record.waits =
+      isMissing || leaderlessIn(partitionMetadata).has(partition) || this.isBehind(topic, partition)
     return record.waits ? NOT_SENT : partition
   }
 
@@ -122,19 +127,34 @@ class IdempotentSender implements Sender {
     for (const { message } of records) message.placed = undefined
     const topicMessages = byTopic(records)
     const batch = { acks: -1, compression: CompressionTypes.None, topicMessages }
-    const acked = byPartition((await this.producer?.sendBatch(batch)) ?? [])
+    const answers = (await this.producer?.sendBatch(batch)) ?? []
+    const acked = byPartition(answers.filter(({ errorCode }) => !errorCode))
+    const short = this.shortOf(answers.filter(({ errorCode }) => errorCode))
     const left: T[] = []
     for (const record of records) {
-      const written = acked.get(record.topic)?.get(record.message.placed ?? -1)
+      const { topic, message } = record
+      const written = acked.get(topic)?.get(message.placed ?? -1)
       if (written) {
         written.count += 1
-        written.leader ??= leaderOf(record.message)
+        written.leader ??= leaderOf(message)
         settle(record, 'acked')
-        // kafkajs loses a partition whose leader moves to a broker that has answered already
-      } else left.push(record)
+      } else {
+        if (short?.has(partitionKey(topic, message.placed ?? -1))) message.waits = true
+        // also a partition that kafkajs loses: its leader moves to a broker that has answered already
+        left.push(record)
+      }
     }
     this.ends.add(acked)
     return left
+  }
+
+  /** @param refused see kafka/patches/short-of-replicas.ts. */
+  private shortOf(refused: readonly RecordMetadata[]): ReadonlySet<string> | undefined {
+    if (refused.length === 0) return undefined
+    this.doubtful = true
+    const partitions = refused.map(({ topicName, partition }) => partitionKey(topicName, partition))
+    this.connection.failures.add({ kind: SHORT, text: SHORT, fields: { partitions } })
+    return new Set(partitions)
   }
 
   private reportFailure(records: readonly Sendable[], err: unknown): void {

@@ -9,10 +9,11 @@ import { withAdmin } from '../../harness/kafka/topics.ts'
 import { startOpenLoad } from '../../harness/open-load.ts'
 import { type Connection, connect } from '../../kafka/client.ts'
 import { partitionOf } from '../../kafka/produce/partition.ts'
+import { createProducer } from '../../kafka/produce/produce.ts'
 import { prepareKafka } from '../../schemas/prepare-kafka.ts'
 import { DELIVERIES, EVENTS, SEEN } from '../../schemas/topics.ts'
 import { startOwnCluster } from '../helpers/broker.ts'
-import { closing, connectTo } from '../helpers/cluster.ts'
+import { closing, connectTo, readAll } from '../helpers/cluster.ts'
 import { deliveredAt } from '../helpers/delivered.ts'
 import { aReceiver, startIngest, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
@@ -147,6 +148,31 @@ test('partitions without a leader do not stop others, even in new processes, and
   await cluster.restart(2)
   await load.drain()
   await until(() => load.calls.every(isDelivered), { timeout: 60_000, message: 'all is delivered' })
+}, 300_000)
+
+test('a partition with too few in-sync replicas does not hold up others, and is written once it has enough', async () => {
+  const connection = connectTo(cluster.brokers)
+  const topic = connection.named('work')
+  const replicaAssignment = [2, 3].map((broker, partition) => ({ partition, replicas: [1, broker] }))
+  const configEntries = [{ name: 'min.insync.replicas', value: '2' }]
+  await withAdmin(connection, (admin) =>
+    admin.createTopics({ topics: [{ topic, replicaAssignment, configEntries }] }),
+  )
+  const producer = closing(await createProducer(connection))
+  const write = (partition: number, value: string) =>
+    producer.produce([{ topic: 'work', partition, key: 'k', value }])
+  expect(await Promise.all([write(0, 'a'), write(1, 'a')])).toEqual(['acked', 'acked'])
+
+  await cluster.nodes[2]?.stop()
+  const waiting = ['b', 'c'].map((value) => write(1, value))
+  for (const value of ['b', 'c', 'd']) expect(await write(0, value)).toBe('acked')
+  await until(() => producer.unwritableMs() > 0)
+  await cluster.restart(2)
+  expect(await Promise.all([...waiting, write(1, 'd')])).toEqual(['acked', 'acked', 'acked'])
+  const written = (await readAll(connection, 'work')).map(({ partition, value }) => `${partition} ${value}`)
+  expect(written.toSorted()).toEqual(
+    [0, 1].flatMap((partition) => [...'abcd'].map((of) => `${partition} ${of}`)),
+  )
 }, 300_000)
 
 /** Each broker has the only copy of a partition, which has no leader while that broker is down. */

@@ -96,7 +96,7 @@ export function fakeIngest({
           : undefined,
     produce,
     logRejected: createRejectionLog({
-      producer: { produce, stalledMs: () => 0, leaderlessMs: () => 0 },
+      producer: { produce, stalledMs: () => 0, unwritableMs: () => 0 },
       losses: { lost: (calls) => void unlogged.push(calls), written: () => undefined },
     }),
     encoders: { event: codecs.event.encode, rejected: codecs.rejected.encode },

@@ -7,10 +7,10 @@ const WAIT_MS = 100
 
 const records = [{ topic: 'events.rejected', key: 'shop', value: 'x' }]
 
-function aLog(outcome: Produced | Promise<Produced>, { stalledMs = 0, leaderlessMs = 0 } = {}) {
+function aLog(outcome: Produced | Promise<Produced>, { stalledMs = 0, unwritableMs = 0 } = {}) {
   const told: (number | string)[] = []
   const log = createRejectionLog({
-    producer: { produce: async () => outcome, stalledMs: () => stalledMs, leaderlessMs: () => leaderlessMs },
+    producer: { produce: async () => outcome, stalledMs: () => stalledMs, unwritableMs: () => unwritableMs },
     losses: { lost: (count) => void told.push(count), written: () => void told.push('written') },
     waitMs: WAIT_MS,
   })
@@ -34,7 +34,7 @@ test('waits for the write, with a limit', async () => {
 
 test.each([
   ['the topic has been stalled', { stalledMs: WAIT_MS }],
-  ['records have waited for a leader', { leaderlessMs: WAIT_MS }],
+  ['records have waited for an unwritable partition', { unwritableMs: WAIT_MS }],
 ])('does not wait when %s that long', async (_, producer) => {
   const { isOver } = aLog(never, producer)
   await rested()

@@ -94,6 +94,58 @@ test('a record whose partition is missing from the answer is sent again', async 
   ])
 })
 
+test('records of a partition with too few in-sync replicas are handed back, and the next send has a new producer: the sequence numbers count them', async () => {
+  const [first, second, third] = ['a', 'b', 'c'].map((value, nth) => ({
+    topic: 'work',
+    message: { key: Buffer.from('k'), partition: nth % 2, value },
+  }))
+  if (!first || !second || !third) expect.fail('three records')
+  let made = 0
+  let isShort = true
+  const sends: unknown[][] = []
+  const kafka = {
+    producer({ createPartitioner }: { createPartitioner: () => (of: object) => number }) {
+      const number = ++made
+      return {
+        connect: async () => {},
+        disconnect: async () => {},
+        async sendBatch({
+          topicMessages: [{ messages }],
+        }: {
+          topicMessages: [{ messages: { value: string }[] }]
+        }) {
+          for (const message of messages)
+            createPartitioner()({ topic: 'work', message, partitionMetadata: [{}, {}] })
+          sends.push([number, ...messages.map(({ value }) => value)])
+          return [0, 1].map((partition) => ({
+            topicName: 'work',
+            partition,
+            errorCode: partition === 0 && isShort ? 19 : 0,
+          }))
+        },
+      }
+    },
+  }
+  const said: object[] = []
+  const failures = { add: ({ fields = {} }: { fields?: object }) => void said.push(fields) }
+  // a sender uses only this much of a connection
+  const sender = await createSender({ kafka, failures } as unknown as Connection, { add: () => undefined })
+  const acked: unknown[] = []
+  const settle = ({ message }: typeof first) => void acked.push(message.value)
+  const left = await sender.send([first, second, third], settle)
+  expect([left, acked]).toEqual([[first, third], ['b']])
+  expect(said).toEqual([{ partitions: ['work/0'] }])
+  isShort = false
+  expect(await sender.send(left, settle)).toEqual([])
+  expect([sends, acked]).toEqual([
+    [
+      [1, 'a', 'b', 'c'],
+      [2, 'a', 'c'],
+    ],
+    ['b', 'a', 'c'],
+  ])
+})
+
 test('after a send that failed, a new producer sends again: the old one would reuse its sequence numbers', async () => {
   let made = 0
   const sends: number[] = []

@@ -8,14 +8,14 @@ export type Unmade<T extends Placed> = Omit<T, 'message'>
 /** `retryAt`: when to try it again. */
 type Partition<T extends Placed> = { key: string; records: Unmade<T>[]; since: number; retryAt: number }
 
-/** Meanwhile, kafkajs asks for the leaders once a second (kafka/patches/leaderless.ts). */
+/** If there is no leader, kafkajs asks for one once a second (kafka/patches/leaderless.ts). */
 const RETRY_MS = 500
 
 /**
- * Records whose partition has no leader wait here, in order, while others are sent. Times are in ms of the monotonic
- * clock.
+ * Partitions that do not exist, have no leader or have too few in-sync replicas. Their records wait here, in order,
+ * while others are sent. Times are in ms of the monotonic clock.
  */
-export class LeaderlessRecords<T extends Placed> {
+export class UnwritablePartitions<T extends Placed> {
   private readonly partitions = new Map<string, Partition<T>>()
   private tried: Partition<T> | undefined
   private readonly make: (record: Unmade<T>) => T
@@ -47,7 +47,7 @@ export class LeaderlessRecords<T extends Placed> {
     return Math.min(...[...this.partitions.values()].map(({ retryAt }) => retryAt))
   }
 
-  /** @param records were just tried, and have no leader. */
+  /** @param records were just tried, and could not be written. */
   add(records: readonly T[], now: number): void {
     for (const record of records) {
       const key = partitionKey(record.topic, record.message.placed ?? -1)
@@ -71,7 +71,7 @@ export class LeaderlessRecords<T extends Placed> {
     return due.records.splice(0, count).map(this.make)
   }
 
-  /** @param left those that still have no leader. */
+  /** @param left those that still cannot be written. */
   putBack(left: readonly T[], now: number): void {
     const { tried } = this
     if (!tried) return

@@ -59,13 +59,13 @@ test('records of partitions with leaders are written, while the others wait', as
   producer = await createProducer(connectionOf(broker.kafka))
   const waiting = write(1, 'waits')
   for (const number of numbers(5)) expect(await write(0, number)).toBe('acked')
-  expect(producer.leaderlessMs()).toBeGreaterThan(0)
+  expect(producer.unwritableMs()).toBeGreaterThan(0)
   expect(broker.written).toEqual([['0', '1', '2', '3', '4'], []])
   broker.leaders[1] = 2
   expect(await waiting).toBe('acked')
   expect(broker.written[1]).toEqual(['waits'])
   expect(producer.queuedBytes()).toBe(0)
-  await until(() => producer.leaderlessMs() === 0)
+  await until(() => producer.unwritableMs() === 0)
 })
 
 test('records of a partition that the topic does not have wait until it is added, while others are written', async () => {
@@ -145,7 +145,7 @@ test('the rest of a call is not written without its beginning, whose deadline pa
   const held = write(0, 'held')
   expect(await first).toBe('unknown')
   // longer than a sweep
-  await until(() => producer.leaderlessMs() > 500)
+  await until(() => producer.unwritableMs() > 500)
   broker.leaders[1] = 2
   release()
   expect(await held).toBe('acked')
@@ -165,7 +165,7 @@ test('a record that waits for a leader is made again when it is sent, so it take
       return { topic: 'work', partition: 0, key: 'k', value: `${place}: ${made}` }
     },
   })
-  await until(() => producer.leaderlessMs() > 0)
+  await until(() => producer.unwritableMs() > 0)
   broker.leaders[0] = 1
   expect(await outcome).toBe('acked')
   expect(made).toBeGreaterThan(1)
@@ -179,7 +179,7 @@ test('Kafka counts as stalled while nothing is acknowledged, and not while other
   await until(() => producer.stalledMs() > 100)
   broker.leaders[0] = 1
   await waiting[0]
-  expect(producer.leaderlessMs()).toBeGreaterThan(100)
+  expect(producer.unwritableMs()).toBeGreaterThan(100)
   await until(() => producer.stalledMs() < 100)
   broker.leaders[1] = 1
   await Promise.all(waiting)
@@ -189,7 +189,7 @@ test('a close waits for leaders only as long as for acknowledgements', async () 
   const broker = aBroker([-1])
   producer = await createProducer(connectionOf(broker.kafka))
   const waiting = write(0, 'waits')
-  await until(() => producer.leaderlessMs() > 0)
+  await until(() => producer.unwritableMs() > 0)
   await producer.close(50)
   expect(await waiting).toBe('unknown')
 })
