@@ -5,11 +5,21 @@ import type { Keyed } from './send.ts'
 type Placed = { topic: string; message: Keyed; bytes: number }
 /** Without its message, which is made again when it is sent. Until then, records may share data. */
 export type Unmade<T extends Placed> = Omit<T, 'message'>
-/** `retryAt`: when to try it again. */
-type Partition<T extends Placed> = { key: string; records: Unmade<T>[]; since: number; retryAt: number }
+/** `failures`: how many tries in a row have failed. `retryAt`: when to try it again. */
+type Partition<T extends Placed> = {
+  key: string
+  records: Unmade<T>[]
+  since: number
+  failures: number
+  retryAt: number
+}
 
-/** If there is no leader, kafkajs asks for one once a second (kafka/patches/leaderless.ts). */
+/** After the first failed try. If there is no leader, kafkajs asks for one once a second (kafka/patches/leaderless.ts). */
 const RETRY_MS = 500
+/** A try may cost a new producer (send.ts), and all partitions may be unwritable at once. */
+const LONGEST_RETRY_MS = 2_000
+
+const retryMs = (failures: number) => Math.min(RETRY_MS * 2 ** (failures - 1), LONGEST_RETRY_MS)
 
 /**
  * Partitions that do not exist, have no leader or have too few in-sync replicas. Their records wait here, in order,
@@ -53,19 +63,23 @@ export class UnwritablePartitions<T extends Placed> {
       const key = partitionKey(record.topic, record.message.placed ?? -1)
       const partition = this.partitions.get(key)
       if (partition) partition.records.push(unmade(record))
-      else this.partitions.set(key, { key, records: [unmade(record)], since: now, retryAt: now + RETRY_MS })
+      else {
+        const tried = { failures: 1, retryAt: now + retryMs(1) }
+        this.partitions.set(key, { key, records: [unmade(record)], since: now, ...tried })
+      }
     }
   }
 
-  /** @returns the first records of one partition. Call `putBack` after you try them. */
+  /** @returns the first records of one partition, or only one if the last try failed. Call `putBack` after you try them. */
   takeDue(now: number): T[] {
     const due = [...this.partitions.values()].find(({ retryAt }) => retryAt <= now)
     this.tried = due
     if (!due) return []
+    const most = due.failures > 0 ? 1 : MAX_ITEMS
     let [count, bytes] = [0, 0]
     for (const record of due.records) {
       bytes += record.bytes
-      if (count === MAX_ITEMS || (count > 0 && bytes > MAX_BYTES)) break
+      if (count === most || (count > 0 && bytes > MAX_BYTES)) break
       count += 1
     }
     return due.records.splice(0, count).map(this.make)
@@ -76,7 +90,8 @@ export class UnwritablePartitions<T extends Placed> {
     const { tried } = this
     if (!tried) return
     tried.records = [...left.map(unmade), ...tried.records]
-    tried.retryAt = left.length > 0 ? now + RETRY_MS : now
+    tried.failures = left.length > 0 ? tried.failures + 1 : 0
+    tried.retryAt = left.length > 0 ? now + retryMs(tried.failures) : now
     // next time, other partitions come first
     this.partitions.delete(tried.key)
     if (tried.records.length > 0) this.partitions.set(tried.key, tried)

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import { NOT_SENT } from '../../kafka/patches/group-messages.ts'
 import { createProducer, type Producer } from '../../kafka/produce/produce.ts'
+import { UnwritablePartitions } from '../../kafka/produce/unwritable.ts'
 import { connectionOf } from '../helpers/kafkajs.ts'
 import { until } from '../helpers/until.ts'
 
@@ -170,6 +171,33 @@ test('a record that waits for a leader is made again when it is sent, so it take
   expect(await outcome).toBe('acked')
   expect(made).toBeGreaterThan(1)
   expect(broker.written[0]).toEqual(['0: 0', `1: ${made}`])
+})
+
+test('a partition is tried with one record, less and less often, until it takes one', () => {
+  const record = (value: string) => ({
+    topic: 'work',
+    message: { key: Buffer.of(), value, placed: 0 },
+    bytes: 1,
+  })
+  const unwritable = new UnwritablePartitions<ReturnType<typeof record>>(({ topic, bytes }) => ({
+    ...record('made again'),
+    topic,
+    bytes,
+  }))
+  unwritable.add(['a', 'b', 'c'].map(record), 0)
+  const times: number[] = []
+  for (let tries = 0; tries < 4; tries++) {
+    const at = unwritable.dueAt()
+    times.push(at)
+    expect(unwritable.takeDue(at - 1)).toEqual([])
+    const tried = unwritable.takeDue(at)
+    expect(tried).toHaveLength(1)
+    unwritable.putBack(tried, at)
+  }
+  expect(times).toEqual([500, 1_500, 3_500, 5_500])
+  expect(unwritable.takeDue(7_500)).toHaveLength(1)
+  unwritable.putBack([], 7_500)
+  expect(unwritable.takeDue(7_500)).toHaveLength(2)
 })
 
 test('Kafka counts as stalled while nothing is acknowledged, and not while other partitions are written', async () => {
