@@ -106,7 +106,7 @@ function createReached() {
 
   function of(id: string): number {
     const found = current.get(id) ?? previous.get(id)
-    return found && performance.now() - found.at < REMEMBERED_MS ? found.stage : -1
+    return found && performance.now() - found.at < REMEMBERED_MS ? found.stage : Number.NEGATIVE_INFINITY
   }
 
   return {

@@ -116,6 +116,11 @@ describe('not a copy is', () => {
     ['another call with the same messageId', { body: '{"version":1,"type":"page"}' }, {}],
     ["another user's call with the same messageId and body", {}, { key: 'crm/u2' }],
     ['another delivery', { deliveryId: 'f'.repeat(32) }, {}],
+    [
+      'a delivery that another program wrote with negative counts',
+      { attempt: -1, deferrals: -1, body: '{}' },
+      {},
+    ],
   ])('%s', (_, fields, at) => {
     const world = aWorld()
     world.take('first')
