@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import got from 'got'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { ATTEMPTS, DELIVERIES, DUE, EVENTS, REJECTED, SEEN } from '../../schemas/topics.ts'
-import { lag } from '../helpers/cluster.ts'
+import { ended, lag } from '../helpers/cluster.ts'
 import { readAttempts } from '../helpers/decoded.ts'
 import { aReceiver, type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
@@ -42,10 +42,10 @@ type Admin = ReturnType<System['connection']['kafka']['admin']>
 
 const remove = (sluice: System, topic: string) =>
   admin(sluice, (open) => open.deleteTopics({ topics: [sluice.connection.named(topic)] }))
-const make = (sluice: System, name: string) =>
+const make = (sluice: System, name: string, numPartitions = partitions) =>
   admin(sluice, async (open) => {
     const topic = sluice.connection.named(name)
-    await open.createTopics({ topics: [{ topic, numPartitions: partitions }], waitForLeaders: false })
+    await open.createTopics({ topics: [{ topic, numPartitions }], waitForLeaders: false })
     // kafkajs fails instead of waiting if the broker has not heard of the topic yet
     await until(async () => {
       const { topics } = await open.fetchTopicMetadata({ topics: [topic] }).catch(() => ({ topics: [] }))
@@ -123,7 +123,7 @@ describe('a topic that deliveries do not need', () => {
     expect(saysOf(sluice, 'Kafka takes writes again')).toHaveLength(1)
   }, 240_000)
 
-  test('router.seen, deleted: routing continues', async () => {
+  test('router.seen, deleted, and created again with fewer partitions: routing continues', async () => {
     const receiver = await aReceiver()
     await sluice.destination('seen', [receiver.url])
     await remove(sluice, SEEN)
@@ -132,8 +132,17 @@ describe('a topic that deliveries do not need', () => {
     await sluice.send(Array.from({ length: 10 }, (_, user) => ({ ...track('Seen'), userId: `${user}` })))
     await until(() => receiver.arrivals.length === 20)
     const of = { group: 'router', topic: EVENTS }
-    await until(async () => (await lag(sluice.connection, of)) === 0, { message: 'the router commits' })
-    await make(sluice, SEEN)
+    const commits = async () => (await lag(sluice.connection, of)) === 0
+    await until(commits, { message: 'the router commits' })
+    await make(sluice, SEEN, 1)
+    // once the router knows of the partition, it writes there
+    await until(async () => {
+      await sluice.send(Array.from({ length: 10 }, (_, user) => ({ ...track('Seen'), userId: `${user}` })))
+      return (await ended(sluice.connection, SEEN)) > 0
+    })
+    await sluice.send([track('Last')])
+    await until(() => receiver.arrivals.some(({ body }) => JSON.parse(body).event === 'Last'))
+    await until(commits, { message: 'the router commits again' })
   }, 120_000)
 
   test('events.rejected, deleted: calls are still accepted', async () => {
