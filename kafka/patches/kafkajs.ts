@@ -9,6 +9,7 @@ import { retryJoins } from './consumer/coordinator-loading.ts'
 import { followMoves } from './consumer/coordinator-moves.ts'
 import { adjustFetchWaits } from './consumer/fetch-wait.ts'
 import { removeStaleMembers } from './consumer/stale-members.ts'
+import { fetchAroundUnreadable } from './consumer/unreadable.ts'
 import { tolerateLeaderless } from './leaderless.ts'
 import { watchFetches } from './log-watch/fetches.ts'
 import { measureByMonotonicClock } from './monotonic-clock.ts'
@@ -46,6 +47,7 @@ closeUnanswered()
 removeStaleMembers()
 adjustFetchWaits()
 watchFetches()
+fetchAroundUnreadable()
 stopIdlePolling()
 beginSocketsAnew()
 forgetClosedSockets()

@@ -2,6 +2,7 @@ import { open, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { bytes } from '../../deliverer/rungs.ts'
+import { withAdmin } from '../../harness/kafka/topics.ts'
 import type { Connection } from '../../kafka/client.ts'
 import { type Consumer, consume } from '../../kafka/consume/consume.ts'
 import { createProducer } from '../../kafka/produce/produce.ts'
@@ -71,19 +72,24 @@ test.each(['gzip', 'snappy', 'lz4', 'zstd'])('a topic compressed with %s is read
   expect(await readAll(kafka, 'parked')).toEqual([])
 })
 
-/** In the first record of the second batch, on the broker's disk. @returns the batch then */
-async function damage(logFile: string, topic: string): Promise<Buffer> {
+/** Changes the second batch of partition 0 on the broker's disk. @returns the batch then */
+async function change(logFile: string, topic: string, how: (batch: Buffer) => void): Promise<Buffer> {
   const path = join(dirname(dirname(logFile)), 'data', `${topic}-0`, '00000000000000000000.log')
   const log = await readFile(path)
   const lengthAt = (start: number) => log.readInt32BE(start + 8) + 12
   const start = lengthAt(0)
   const batch = Buffer.from(log.subarray(start, start + lengthAt(start)))
-  batch[70] = (batch[70] ?? 0) ^ 1
+  how(batch)
   const file = await open(path, 'r+')
-  await file.write(batch, 70, 1, start + 70)
+  await file.write(batch, 0, batch.length, start)
   await file.close()
   return batch
 }
+
+const damage = (logFile: string, topic: string) =>
+  change(logFile, topic, (batch) => {
+    batch[70] = (batch[70] ?? 0) ^ 1
+  })
 
 let broker: OwnBroker
 beforeAll(async () => {
@@ -135,6 +141,35 @@ test("a batch damaged on the broker's disk is parked unchanged; tables, tails an
   // both continue
   await append(kafka, ['f'])
   await until(() => values.includes('f') && seen.includes('f'))
+})
+
+test('a partition that the broker cannot read does not stop others, and continues once records up to the damage are deleted', async () => {
+  const kafka = await connection([{}], broker.now.brokers)
+  const producer = closing(await createProducer(kafka))
+  // large ones, so that the index names some of them
+  const write = async (partition: number, value: string) =>
+    expect(await producer.produce([{ topic: 'work', partition, key: 'k', value: value.padEnd(3_000) }])).toBe(
+      'acked',
+    )
+  for (let count = 0; count < 10; count++) await write(0, `${count}`)
+  await change(broker.now.logFile, kafka.named('work'), (batch) => void batch.writeInt32BE(0, 8))
+
+  const { values } = await consuming(kafka)
+  const has = (value: string) => values.some((each) => each.trim() === value)
+  await until(() => has('0'))
+  for (const value of ['a', 'b', 'c']) {
+    await write(1, value)
+    await until(() => has(value))
+  }
+  await write(0, 'last')
+  const topic = kafka.named('work')
+  await withAdmin(kafka, async (admin) => {
+    // else kafkajs does not know the leaders
+    await admin.fetchTopicOffsets(topic)
+    await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '6' }] })
+  })
+  await until(() => has('last'))
+  expect(values.map((each) => each.trim())).toEqual(['0', 'a', 'b', 'c', '6', '7', '8', '9', 'last'])
 })
 
 test('damaged settings end a process at its start, as their records would look deleted', async () => {
