@@ -237,8 +237,10 @@ test('a fetch request of kafkajs names the leader epoch of the last read', async
   const [send] = Object.getOwnPropertySymbols(Broker.prototype)
   Object.assign(broker, {
     lookupRequest: () => protocol({ version: 11 }),
-    [send ?? '']: async ({ request }: { request: { encode(): Promise<{ buffer: Buffer }> } }) =>
-      void sent.push((await request.encode()).buffer),
+    [send ?? '']: async ({ request }: { request: { encode(): Promise<{ buffer: Buffer }> } }) => {
+      sent.push((await request.encode()).buffer)
+      return { responses: [] }
+    },
   })
   const topics = [
     {
