@@ -52,7 +52,7 @@ class IdempotentSender implements Sender {
   private readonly connection: Connection
   private readonly ends: Pick<AckedEnds, 'add'>
   private producer: KafkaJsProducer | undefined
-  /** Sequence numbers may be wrong: requests from the last send's first try may still be on their way, or were refused. */
+  /** Requests from the last send's first try may still be on their way. */
   private doubtful = false
   private isBehind: IsBehind = () => false
   private closed = false
@@ -151,7 +151,6 @@ class IdempotentSender implements Sender {
   /** @param refused see kafka/patches/short-of-replicas.ts. */
   private shortOf(refused: readonly RecordMetadata[]): ReadonlySet<string> | undefined {
     if (refused.length === 0) return undefined
-    this.doubtful = true
     const partitions = refused.map(({ topicName, partition }) => partitionKey(topicName, partition))
     this.connection.failures.add({ kind: SHORT, text: SHORT, fields: { partitions } })
     return new Set(partitions)

@@ -16,7 +16,7 @@ type Partition<T extends Placed> = {
 
 /** After the first failed try. If there is no leader, kafkajs asks for one once a second (kafka/patches/leaderless.ts). */
 const RETRY_MS = 500
-/** A try may cost a new producer (send.ts), and all partitions may be unwritable at once. */
+/** All partitions may be unwritable at once. */
 const LONGEST_RETRY_MS = 2_000
 
 const retryMs = (failures: number) => Math.min(RETRY_MS * 2 ** (failures - 1), LONGEST_RETRY_MS)

@@ -1,8 +1,12 @@
 import { createRequire } from 'node:module'
 import { expect, test } from 'vitest'
 import '../../kafka/client.ts' // applies the patch
+import { quiet } from '../helpers/kafkajs.ts'
 
-const { Produce } = createRequire(import.meta.url)('kafkajs/src/protocol/requests').requests
+const require = createRequire(import.meta.url)
+const { Produce } = require('kafkajs/src/protocol/requests').requests
+const Broker = require('kafkajs/src/broker')
+const createManager = require('kafkajs/src/producer/eosManager')
 
 /** Codes of Kafka's protocol guide. */
 const NOT_ENOUGH_REPLICAS = 19
@@ -45,4 +49,29 @@ test.each([
     await expect(parsed(version, request, answerWith(NOT_ENOUGH_REPLICAS))).rejects.toMatchObject({
       type: 'NOT_ENOUGH_REPLICAS',
     })
+})
+
+test('the sequence numbers of records that were not written are used again', async () => {
+  const send = async ({ response }: { response: { parse(answer: object): Promise<object> } }) =>
+    response.parse(answerWith(NOT_ENOUGH_REPLICAS))
+  const broker = new Broker({ connectionPool: { host: 'kafka', port: 9092, send }, logger: quiet })
+  broker.lookupRequest = () => Produce.protocol({ version: '7' })
+  broker.isConnected = () => true
+  broker.initProducerId = async () => ({ producerId: '7', producerEpoch: 0 })
+  const cluster = {
+    findBroker: async (_: object) => broker,
+    refreshMetadataIfNecessary: async () => {},
+    brokerPool: { brokers: { 1: broker } },
+  }
+  const manager = createManager({ logger: quiet, cluster, transactional: false })
+  await manager.initProducerId()
+  const sequences = () => [0, 1].map((partition) => manager.getSequence('work', partition))
+  const messages = [{ value: 'a' }, { value: 'b' }]
+  const partitions = [0, 1].map((partition) => ({ partition, firstSequence: 0, messages }))
+  // as kafkajs does before it sends
+  for (const { partition } of partitions) manager.updateSequence('work', partition, messages.length)
+  expect(sequences()).toEqual([2, 2])
+  const found = await cluster.findBroker({ nodeId: 1 })
+  await found.produce({ ...sender, topicData: [{ topic: 'work', partitions }] })
+  expect(sequences()).toEqual([2, 0])
 })
