@@ -1,7 +1,8 @@
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type Gap, gapFinder, listen } from '../../cli/commands/calls/tail.ts'
+import { type Gap, gapFinder } from '../../cli/api/missed-calls.ts'
+import { listen } from '../../cli/commands/calls/tail.ts'
 import type { CliError } from '../../cli/context.ts'
 import { run } from '../../cli/run.ts'
 import { until } from '../helpers/until.ts'
@@ -93,12 +94,12 @@ function gapsIn(streams: readonly (readonly number[])[], broken: readonly number
   return streams.map((calls, index): Gap | undefined => {
     finder.opened()
     for (const call of calls) {
-      const data = JSON.stringify({ receivedAt: secondOf(call) })
+      const data = { receivedAt: secondOf(call) }
       finder.received({ event: call % 2 ? 'call' : 'rejected', id: String(call), data }, !seen.has(call))
       seen.add(call)
     }
     if (broken.includes(index)) return undefined
-    return finder.received({ event: 'ready', id: undefined, data: `{"calls":${calls.length}}` }, true)
+    return finder.received({ event: 'ready', id: undefined, data: { calls: calls.length } }, true)
   })
 }
 
@@ -115,8 +116,8 @@ describe('a stream that is opened again', () => {
 
   test('counts calls that came after the beginning of the earlier stream', () => {
     const finder = gapFinder()
-    const call = { event: 'call', id: '1', data: JSON.stringify({ receivedAt: secondOf(1) }) }
-    const ready = { event: 'ready', id: undefined, data: '{"calls":0}' }
+    const call = { event: 'call', id: '1', data: { receivedAt: secondOf(1) } }
+    const ready = { event: 'ready', id: undefined, data: { calls: 0 } }
     finder.opened()
     finder.received(ready, true)
     finder.received(call, true)

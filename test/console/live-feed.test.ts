@@ -50,6 +50,23 @@ test('a reconnecting stream repeats calls, and none appears twice', () => {
   expect(rows).toMatchObject([{ id: 'm1', attempts: [attempt()] }])
 })
 
+const missed = (since: string | undefined): FeedEvent => ({
+  name: 'missed',
+  id: `missed since ${since}`,
+  data: { since, until: undefined },
+})
+
+test('a gap is between the last call before it and the first call after it, and appears once', () => {
+  const { at = '' } = after(came('m2', 2)).rows[0] ?? {}
+  const { rows } = after(came('m2', 2), came('m1', 1), missed(at), missed(at), came('m3', 3))
+  expect(rows.map(({ kind, id }) => (kind === 'missed' ? kind : id))).toEqual(['m3', 'missed', 'm2', 'm1'])
+})
+
+test('a gap before all calls is at the end', () => {
+  const { rows } = after(missed(undefined), came('m2', 2))
+  expect(rows.map(({ kind }) => kind)).toEqual(['call', 'missed'])
+})
+
 test('an attempt is added to its call', () => {
   const { rows } = after(came('m1', 1), came('m2', 2), { name: 'attempt', id: '', data: attempt() })
   expect(rows.map((row) => row.kind === 'call' && row.attempts.length)).toEqual([0, 1])

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import got, { RequestError } from 'got'
 import { z } from 'zod'
 import { refused, unreachable } from '../../api/client.ts'
+import { findCommand, firstSeen, type Gap, gapFinder } from '../../api/missed-calls.ts'
 import { type ServerEvent, sseParser } from '../../api/sse.ts'
 import { CliError, type ExitCode } from '../../context.ts'
 import { eventLine, parsed } from '../../event-line.ts'
@@ -19,7 +20,6 @@ const RECONNECT_MS = 2_000
 const SILENCE_MS = 40_000
 /** A reconnected stream repeats these events. Equal reports of skipped calls are about different calls. */
 const CAN_REPEAT: ReadonlySet<string> = new Set(['call', 'rejected', 'attempt'])
-const IS_CALL: ReadonlySet<string> = new Set(['call', 'rejected'])
 /** Control may be starting, or a proxy cannot reach it yet. */
 const STARTING = [502, 503, 504]
 
@@ -60,7 +60,7 @@ async function act(invocation: Invocation<Options>): Promise<ExitCode> {
   let hasBegun = false
   function show(event: ServerEvent): void {
     const isShown = !CAN_REPEAT.has(event.event) || isNew(event)
-    const gap = gaps.received(event, isShown)
+    const gap = gaps.received({ ...event, data: parsed(event.data) }, isShown)
     if (gap) out.line(options.json ? JSON.stringify({ event: 'missed', data: gap }) : missedLine(gap, source))
     if (event.event === 'ready' && !options.json) err.line('Watching for new calls; Ctrl-C ends.')
     else if (isShown && (options.json || event.event !== 'ended'))
@@ -127,64 +127,8 @@ export function latestPastAttempts(): (event: ServerEvent) => ServerEvent[] {
   }
 }
 
-/** ISO 8601; undefined: unknown. A search from `since` to `until` finds the missed calls. */
-export type Gap = { since: string | undefined; until: string | undefined }
-
-/** A stream begins with at most this many of the latest calls. */
-const LATEST = 50
-/** Ingest waits up to this long for Kafka, and searches use the time at which a call was written. */
-const WRITING_MS = 10_000
-const dated = z.object({ receivedAt: z.iso.datetime() })
-const counted = z.object({ calls: z.number() })
-
-/**
- * Notices that a reopened stream may have missed calls: it begins with the latest calls, and none of them was shown
- * before. Call `opened` before each stream.
- */
-export function gapFinder() {
-  let hasBegun = false
-  let newest: string | undefined
-  let isStarting = true
-  let isConnected = false
-  /** Receipt times of new calls at the beginning of a stream, by id. Kept if the stream breaks before `ready`. */
-  const latest = new Map<string | undefined, string | undefined>()
-
-  function gapAtReady(calls: number): Gap | undefined {
-    const times = [...latest.values()].filter((at) => at !== undefined).sort()
-    const hasGap = hasBegun && !isConnected && (newest !== undefined || calls >= LATEST)
-    const gap = { since: newest, until: writtenBefore(times[0]) }
-    newest = times.at(-1) ?? newest
-    hasBegun = true
-    isStarting = false
-    latest.clear()
-    return hasGap ? gap : undefined
-  }
-
-  return {
-    opened(): void {
-      isStarting = true
-      isConnected = false
-    },
-    received({ event, data, id }: ServerEvent, isNew: boolean): Gap | undefined {
-      if (event === 'ready') return gapAtReady(counted.safeParse(parsed(data)).data?.calls ?? 0)
-      if (!IS_CALL.has(event)) return undefined
-      const at = dated.safeParse(parsed(data)).data?.receivedAt
-      if (!isStarting) newest = at ?? newest
-      else if (isNew) latest.set(id, at)
-      else if (!latest.has(id)) isConnected = true
-      return undefined
-    },
-  }
-}
-
-const writtenBefore = (receivedAt: string | undefined) =>
-  receivedAt && new Date(Date.parse(receivedAt) + WRITING_MS).toISOString()
-
-function missedLine({ since, until }: Gap, source: string | undefined): string {
-  const given = Object.entries({ source, since, until })
-  const options = given.flatMap(([name, value]) => (value === undefined ? [] : [`--${name} ${value}`]))
-  return `missed  Calls may be missing above. To find them: sluice events find ${options.join(' ')}`
-}
+const missedLine = (gap: Gap, source: string | undefined) =>
+  `missed  Calls may be missing above. To find them: ${findCommand(gap, source)}`
 
 const asJson = ({ event, data }: ServerEvent) => `{"event":${JSON.stringify(event)},"data":${data}}`
 
@@ -245,19 +189,5 @@ async function bodyOf(stream: Readable): Promise<unknown> {
     return JSON.parse(await text(stream))
   } catch {
     return undefined
-  }
-}
-
-const REMEMBERED = 10_000
-
-/** Remembers at least the last 10,000 keys. */
-export function firstSeen<T>(keyOf: (value: T) => string): (value: T) => boolean {
-  let [younger, older] = [new Set<string>(), new Set<string>()]
-  return (value) => {
-    const key = keyOf(value)
-    if (younger.has(key) || older.has(key)) return false
-    if (younger.size >= REMEMBERED) [younger, older] = [new Set(), younger]
-    younger.add(key)
-    return true
   }
 }

@@ -11,9 +11,11 @@ import { type Freshness, NO_VALUES, receive } from './freshness.ts'
 export function useStream(
   url: string | undefined,
   onEvent: (name: string, data: unknown, id: string) => void,
+  onOpen: () => void = () => undefined,
 ): StreamState {
   const [state, setState] = useState<StreamState>({ is: 'connecting' })
   const emit = useEffectEvent(onEvent)
+  const emitOpen = useEffectEvent(onOpen)
   const isVisible = useDocumentVisibility() === 'visible'
 
   useEffect(() => {
@@ -25,6 +27,7 @@ export function useStream(
       onEvent: ({ event, data, id = '' }) => emit(event, JSON.parse(data), id),
       onState(next) {
         setState(next)
+        if (next.is === 'open') emitOpen()
         if (next.is === 'lost') handleSessionEnd(next.error)
       },
     })

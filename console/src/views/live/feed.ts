@@ -1,9 +1,16 @@
+import type { Gap } from '../../../../cli/api/missed-calls.ts'
 import type { Attempt, Call, RejectedCall, Skipped } from '../../api/live.ts'
 
-export type Row = { id: string; at: string } & (
-  | { kind: 'call'; call: Call; attempts: readonly Attempt[] }
-  | { kind: 'rejected'; rejected: RejectedCall }
-)
+type RowOf<Kind> = { id: string; at: string; kind: Kind }
+
+export type CallRow =
+  | (RowOf<'call'> & { call: Call; attempts: readonly Attempt[] })
+  | (RowOf<'rejected'> & { rejected: RejectedCall })
+
+/** Calls may be missing between the rows around it. */
+export type MissedRow = RowOf<'missed'> & { gap: Gap }
+
+export type Row = CallRow | MissedRow
 
 export type FeedEvent =
   | { name: 'call'; data: Call; id: string }
@@ -11,6 +18,7 @@ export type FeedEvent =
   | { name: 'attempt'; data: Attempt; id: string }
   | { name: 'ready'; data: unknown; id: string }
   | { name: 'skipped'; data: Skipped; id: string }
+  | { name: 'missed'; data: Gap; id: string }
 
 export type Feed = {
   /** Newest first. */
@@ -75,13 +83,11 @@ function withEvents(feed: Feed, events: readonly FeedEvent[]): Feed {
     if (name === 'ready') isReady = true
     else if (name === 'skipped') skipped += data.count
     else if (name === 'attempt') attempts.push(data)
-    else if ((name === 'call' || name === 'rejected') && !known.has(id)) {
+    else if (!known.has(id)) {
       known.add(id)
-      added.push(
-        name === 'call'
-          ? { kind: name, id, at: data.receivedAt, call: data, attempts: [] }
-          : { kind: name, id, at: data.receivedAt, rejected: data },
-      )
+      if (name === 'call') added.push({ kind: name, id, at: data.receivedAt, call: data, attempts: [] })
+      else if (name === 'rejected') added.push({ kind: name, id, at: data.receivedAt, rejected: data })
+      else added.push({ kind: name, id, at: data.since ?? '', gap: data })
     }
   }
   return { ...feed, isReady, skipped, rows: withAttempts(withRows(feed, added), attempts) }
@@ -89,10 +95,16 @@ function withEvents(feed: Feed, events: readonly FeedEvent[]): Feed {
 
 function withRows({ rows, opened }: Feed, added: readonly Row[]): readonly Row[] {
   if (added.length === 0) return rows
-  return [...rows, ...added]
-    .sort((one, other) => (one.at === other.at ? 0 : one.at < other.at ? 1 : -1))
-    .filter(({ id }, index) => index < MAX_ROWS || opened.has(id))
+  return [...rows, ...added].sort(newestFirst).filter(({ id }, index) => index < MAX_ROWS || opened.has(id))
 }
+
+/** A gap begins after the last call before it. */
+const newestFirst = (one: Row, other: Row): number =>
+  one.at === other.at
+    ? Number(other.kind === 'missed') - Number(one.kind === 'missed')
+    : one.at < other.at
+      ? 1
+      : -1
 
 function withAttempts(rows: readonly Row[], attempts: readonly Attempt[]): readonly Row[] {
   if (attempts.length === 0) return rows

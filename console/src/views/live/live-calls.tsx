@@ -5,7 +5,7 @@ import { Panel } from '../../ui/layout/page.tsx'
 import { StreamAlert, StreamBadge } from '../../ui/stream-status.tsx'
 import { formatInteger } from '../../wording/format.ts'
 import { newCalls } from './feed.ts'
-import { LiveRow } from './live-row.tsx'
+import { LiveRow, MissedCalls } from './live-row.tsx'
 import { useLiveCalls } from './use-live-calls.ts'
 
 type Filter = 'all' | 'call' | 'rejected'
@@ -13,7 +13,7 @@ type Filter = 'all' | 'call' | 'rejected'
 export function LiveCalls({ sourceId }: { sourceId: string }) {
   const { rows, opened, isReady, skipped, waiting, state, pause, toggle } = useLiveCalls(sourceId)
   const [filter, setFilter] = useState<Filter>('all')
-  const shown = rows.filter(({ kind }) => filter === 'all' || filter === kind)
+  const shown = rows.filter(({ kind }) => filter === 'all' || kind === 'missed' || filter === kind)
   const freshness = { state, isUnavailable: false, updatedAt: undefined }
   return (
     <Panel
@@ -58,9 +58,13 @@ export function LiveCalls({ sourceId }: { sourceId: string }) {
         </Text>
       )}
       <Box component="ul" m={0} p={0} style={{ listStyle: 'none' }} aria-label="Calls, newest first">
-        {shown.map((row) => (
-          <LiveRow key={row.id} row={row} isOpened={opened.has(row.id)} onToggle={toggle} />
-        ))}
+        {shown.map((row) =>
+          row.kind === 'missed' ? (
+            <MissedCalls key={row.id} row={row} sourceId={sourceId} />
+          ) : (
+            <LiveRow key={row.id} row={row} isOpened={opened.has(row.id)} onToggle={toggle} />
+          ),
+        )}
       </Box>
     </Panel>
   )

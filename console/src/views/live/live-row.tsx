@@ -1,17 +1,18 @@
-import { Anchor, Box, Collapse, Group, Stack, Text, UnstyledButton } from '@mantine/core'
+import { Alert, Anchor, Box, Collapse, Group, Stack, Text, UnstyledButton } from '@mantine/core'
 import { memo, useId } from 'react'
 import { Link } from 'wouter'
+import { findCommand } from '../../../../cli/api/missed-calls.ts'
 import { AttemptTable } from '../../ui/attempts/attempt-table.tsx'
 import { Chevron } from '../../ui/layout/icon.tsx'
-import { Json } from '../../ui/values/code.tsx'
+import { Json, Snippet } from '../../ui/values/code.tsx'
 import { useDestinationNames } from '../../ui/values/names.tsx'
 import { StateBadge } from '../../ui/values/state-badge.tsx'
 import { Timestamp } from '../../ui/values/time.tsx'
 import { CALL_STATES, outcomeLabel } from '../../wording/states.ts'
 import { visible } from '../../wording/visible.ts'
-import { latestAttempts, type Row } from './feed.ts'
+import { type CallRow, latestAttempts, type MissedRow } from './feed.ts'
 
-type RowProps = { row: Row; isOpened: boolean; onToggle: (id: string) => void }
+type RowProps = { row: CallRow; isOpened: boolean; onToggle: (id: string) => void }
 
 /** An event changes few of hundreds of rows. */
 export const LiveRow = memo(function LiveRow({ row, isOpened, onToggle }: RowProps) {
@@ -28,7 +29,7 @@ export const LiveRow = memo(function LiveRow({ row, isOpened, onToggle }: RowPro
       >
         <Group gap="sm" wrap="nowrap" align="flex-start">
           <Group gap="xs" flex={1} miw={0}>
-            <Text size="xs" c="dimmed" w={92}>
+            <Text size="xs" c="dimmed" miw={92}>
               <Timestamp at={row.at} short />
             </Text>
             <RowHeader row={row} />
@@ -45,7 +46,18 @@ export const LiveRow = memo(function LiveRow({ row, isOpened, onToggle }: RowPro
   )
 })
 
-function RowHeader({ row }: { row: Row }) {
+export const MissedCalls = ({ row: { gap }, sourceId }: { row: MissedRow; sourceId: string }) => (
+  <Box component="li" py="xs" style={{ borderTop: '1px solid var(--sluice-line)' }}>
+    <Alert color="yellow" title="Calls may be missing here">
+      <Text size="sm" mb="xs">
+        This page was not connected for a while. To find the calls:
+      </Text>
+      <Snippet code={findCommand(gap, sourceId)} what="Command that finds the missing calls" />
+    </Alert>
+  </Box>
+)
+
+function RowHeader({ row }: { row: CallRow }) {
   const nameOf = useDestinationNames()
   if (row.kind === 'rejected')
     return (
@@ -82,7 +94,7 @@ function RowHeader({ row }: { row: Row }) {
   )
 }
 
-function CallDetails({ row }: { row: Row }) {
+function CallDetails({ row }: { row: CallRow }) {
   if (row.kind === 'rejected') {
     const { code, message, raw, truncated } = row.rejected
     return (
