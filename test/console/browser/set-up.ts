@@ -102,11 +102,11 @@ export function setUp(on: () => Stage): void {
 
     // as after closing the page
     await page.goto('/destinations')
-    const goOn = page.getByRole('link', { name: 'Continue setup: Corrected' })
+    const goOn = page.getByRole('link', { name: 'Test and turn on: Corrected' })
     await goOn.waitFor()
     await shoot(page, 'destinations')
     await move(page, '/catalog/webhooks')
-    await page.getByText('1 destination was never turned on').waitFor()
+    await page.getByText('1 destination is off').waitFor()
     await shoot(page, 'set-up-sources')
     await goOn.click()
     await page.getByRole('button', { name: 'Send test' }).waitFor()

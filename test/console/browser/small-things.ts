@@ -27,7 +27,7 @@ export function smallThings(on: () => Stage): void {
     await on().sluice.api('delete', 'audiences/regulars')
   })
 
-  /** Saved, but never turned on. */
+  /** Saved, but not turned on. */
   const unfinished = (id: string) =>
     on().sluice.destination(id, [`${on().good.url}/${id}`], { enabled: false, sourceIds: ['corner'] })
 
@@ -248,6 +248,54 @@ export function smallThings(on: () => Stage): void {
     }
   })
 
+  test('live calls say where calls may be missing after a break, and how to find them', async () => {
+    const { page } = await on().come()
+    const call = (number: number) =>
+      `id: ${number}\nevent: call\ndata: ${JSON.stringify({
+        ...{ messageId: `live-${number}`, type: 'track', userId: 'sue', event: `Live ${number}` },
+        ...{ receivedAt: `2026-01-02T03:04:0${number}.000Z`, timestamp: `2026-01-02T03:04:0${number}.000Z` },
+      })}\n\n`
+    const stream = (...numbers: number[]) => ({
+      contentType: 'text/event-stream',
+      // it ends, as if control restarted
+      body: `${numbers.map(call).join('')}event: ready\ndata: {"calls":${numbers.length}}\n\n`,
+    })
+    const streams = [stream(1, 2), stream(2, 3), stream(5, 6)]
+    await page.route('**/api/sources/corner/live', (route) => {
+      const next = streams.shift()
+      return next ? route.fulfill(next) : route.fulfill(stream(5, 6))
+    })
+    await page.goto('/sources/corner')
+    const list = page.getByRole('list', { name: 'Calls, newest first' })
+    await list.getByText('Calls may be missing here').waitFor()
+    await list.getByText('Live 6').waitFor()
+    const rows = await list.getByRole('listitem').allInnerTexts()
+    const shown = rows.map((text) => /Live \d|Calls may be missing/.exec(text)?.[0])
+    expect(shown).toEqual(['Live 6', 'Live 5', 'Calls may be missing', 'Live 3', 'Live 2', 'Live 1'])
+    await list
+      .getByText(
+        'sluice events find --source corner --since 2026-01-02T03:04:03.000Z --until 2026-01-02T03:04:15.000Z',
+      )
+      .waitFor()
+    expect(await violationsIn(page)).toEqual([])
+    await shoot(page, 'live-missed')
+  })
+
+  test('a destination that is off has the same link, whether new or created again', async () => {
+    await unfinished('again')
+    await on().sluice.api('delete', 'destinations/again')
+    await unfinished('again')
+    await unfinished('fresh')
+    const { page } = await on().come()
+    await page.goto('/destinations')
+    for (const name of ['again', 'fresh']) {
+      await page.getByRole('link', { name: `Test and turn on: ${name}` }).click()
+      await page.getByRole('button', { name: 'Send test' }).waitFor()
+      await page.goBack()
+    }
+    for (const id of ['again', 'fresh']) await on().sluice.api('delete', `destinations/${id}`)
+  })
+
   test('older attempts show their URL unless that URL was changed', async () => {
     const { sluice, good } = on()
     const { version, ...small } = (await sluice.api('get', 'destinations/small')).body
@@ -277,13 +325,13 @@ export function smallThings(on: () => Stage): void {
     await page.goto('/deliveries?messageId=small-1')
     await page.getByText('Delivered', { exact: true }).first().waitFor()
     expect(await colorOf('Accepted')).toBe(await colorOf('Delivered'))
-    // never turned on, in the list and in its own setup
+    // off, in the list and in its own setup
     await unfinished('colorful')
     const alertColor = (text: RegExp) =>
       page.locator('[role=alert], .mantine-Alert-root').filter({ hasText: text }).first().evaluate(background)
     await move(page, '/catalog/webhooks')
-    await page.getByText(/never turned on/).waitFor()
-    const inList = await alertColor(/never turned on/)
+    await page.getByText(/destinations? (is|are) off/).waitFor()
+    const inList = await alertColor(/destinations? (is|are) off/)
     await move(page, '/catalog/webhooks/colorful')
     await page.getByText(/is saved but still off/).waitFor()
     expect(await alertColor(/is saved but still off/)).toBe(inList)

@@ -14,7 +14,7 @@ import { Url } from '../../ui/values/url.tsx'
 import { pluralize } from '../../wording/format.ts'
 import { visible } from '../../wording/visible.ts'
 import { hostOf } from '../webhooks/draft.ts'
-import { setUpLinkLabel, setUpPath } from './set-up-progress.ts'
+import { SET_UP_LABEL, setUpPath } from './set-up-progress.ts'
 
 export default function Destinations() {
   const query = useDestinations()
@@ -64,7 +64,7 @@ function List({ destinations }: { destinations: readonly Destination[] }) {
           highlightOnHover
           heads={['Name', 'Type', 'Status', 'Sources', 'URLs']}
         >
-          {shown.map(({ id, name, type, enabled, version, sourceIds, webhooks }) => (
+          {shown.map(({ id, name, type, enabled, sourceIds, webhooks }) => (
             <Table.Tr key={id}>
               <Table.Td className="in-flow">
                 <Anchor component={Link} to={`/destinations/${id}`} fw={600}>
@@ -76,7 +76,7 @@ function List({ destinations }: { destinations: readonly Destination[] }) {
                 <OnOffBadge enabled={enabled} />
                 {!enabled && (
                   <ForAdmin>
-                    <SetUpLink id={id} name={name} enabled={enabled} version={version} />
+                    <SetUpLink id={id} name={name} />
                   </ForAdmin>
                 )}
               </Table.Td>
@@ -95,14 +95,11 @@ function List({ destinations }: { destinations: readonly Destination[] }) {
   )
 }
 
-function SetUpLink({ name, ...destination }: Pick<Destination, 'id' | 'name' | 'enabled' | 'version'>) {
-  const label = setUpLinkLabel(destination)
-  return (
-    <Anchor component={Link} to={setUpPath(destination)} size="sm" ml="xs" aria-label={`${label}: ${name}`}>
-      {label}
-    </Anchor>
-  )
-}
+const SetUpLink = ({ id, name }: Pick<Destination, 'id' | 'name'>) => (
+  <Anchor component={Link} to={setUpPath({ id })} size="sm" ml="xs" aria-label={`${SET_UP_LABEL}: ${name}`}>
+    {SET_UP_LABEL}
+  </Anchor>
+)
 
 const MAX_NAMES = 3
 

@@ -4,7 +4,7 @@ import type { Destination } from '../../api/destinations.ts'
 import { ForAdmin } from '../../ui/for-admin.tsx'
 import { Icon } from '../../ui/layout/icon.tsx'
 import { visible } from '../../wording/visible.ts'
-import { setUpLinkLabel, setUpPath } from '../destinations/set-up-progress.ts'
+import { SET_UP_LABEL, setUpPath } from '../destinations/set-up-progress.ts'
 
 type StepsProps = {
   hasSource: boolean
@@ -44,7 +44,7 @@ export function FirstSteps({ hasSource, unfinished }: StepsProps) {
       </Timeline>
       <ForAdmin>
         <Button component={Link} to={unfinished ? setUpPath(unfinished) : '/catalog/webhooks'} size="md">
-          {unfinished ? setUpLinkLabel(unfinished) : 'Set up Webhooks'}
+          {unfinished ? SET_UP_LABEL : 'Set up Webhooks'}
         </Button>
       </ForAdmin>
     </Paper>

@@ -27,7 +27,7 @@ import { Figure } from '../../ui/values/figure.tsx'
 import { StateBadge } from '../../ui/values/state-badge.tsx'
 import { formatInteger } from '../../wording/format.ts'
 import { visible } from '../../wording/visible.ts'
-import { isSetUpUnfinished } from '../destinations/set-up-progress.ts'
+import { wasNeverOn } from '../destinations/set-up-progress.ts'
 import { LatestLogFaults } from '../lag/log-faults.tsx'
 import { type HealthRow, healthRows } from './destination-state.ts'
 import { FirstSteps } from './first-steps.tsx'
@@ -45,7 +45,7 @@ export default function Overview() {
       <LatestLogFaults />
       <Loaded query={destinations}>
         {(all) =>
-          all.length <= 1 && all.every(isSetUpUnfinished) ? (
+          all.length <= 1 && all.every(wasNeverOn) ? (
             <FirstSteps hasSource={(sources.data ?? []).length > 0} unfinished={all[0]} />
           ) : (
             <Traffic destinations={all} health={health?.items ?? []} />

@@ -9,7 +9,7 @@ import { Missing } from '../../ui/layout/missing.tsx'
 import { Page } from '../../ui/layout/page.tsx'
 import { pluralize } from '../../wording/format.ts'
 import { visible } from '../../wording/visible.ts'
-import { isSetUpUnfinished, STEPS, setUpLinkLabel, setUpPath } from '../destinations/set-up-progress.ts'
+import { SET_UP_LABEL, STEPS, setUpPath } from '../destinations/set-up-progress.ts'
 import { SourcesStep } from './sources-step.tsx'
 import { TestStep, TurnOnStep } from './test-and-turn-on-steps.tsx'
 import { useSetUp } from './use-set-up.ts'
@@ -54,7 +54,7 @@ function Steps({ unfinished }: { unfinished?: Destination }) {
   const { step, hasMoved, goTo, destination, isSaved } = setUp
   return (
     <>
-      {step === STEPS.sources && !destination && <Unfinished />}
+      {step === STEPS.sources && !destination && <SwitchedOff />}
       <Stepper
         active={step}
         onStepClick={goTo}
@@ -132,9 +132,10 @@ function Step({ title, hasMoved, children }: StepProps) {
 
 const MAX_SHOWN = 3
 
-function Unfinished() {
+/** Perhaps from a set-up that was left before its end. */
+function SwitchedOff() {
   const all = (useDestinations().data ?? [])
-    .filter(isSetUpUnfinished)
+    .filter(({ enabled }) => !enabled)
     .toSorted((one, other) => (one.updatedAt < other.updatedAt ? 1 : -1))
   if (all.length === 0) return null
   return (
@@ -142,7 +143,7 @@ function Unfinished() {
       color="blue"
       mb="md"
       maw={820}
-      title={`${pluralize(all.length, 'destination was', 'destinations were')} never turned on`}
+      title={`${pluralize(all.length, 'destination is', 'destinations are')} off`}
     >
       {all.slice(0, MAX_SHOWN).map((destination) => (
         <Text key={destination.id} size="sm" className="in-flow">
@@ -151,9 +152,9 @@ function Unfinished() {
             component={Link}
             to={setUpPath(destination)}
             size="sm"
-            aria-label={`${setUpLinkLabel(destination)}: ${destination.name}`}
+            aria-label={`${SET_UP_LABEL}: ${destination.name}`}
           >
-            {setUpLinkLabel(destination)}
+            {SET_UP_LABEL}
           </Anchor>
         </Text>
       ))}

@@ -4,7 +4,7 @@ import type { Destination } from '../../../api/destinations.ts'
 import type { Health } from '../../../api/health.ts'
 import { ForAdmin } from '../../../ui/for-admin.tsx'
 import { SourceName } from '../../../ui/values/names.tsx'
-import { setUpLinkLabel, setUpPath } from '../set-up-progress.ts'
+import { SET_UP_LABEL, setUpPath } from '../set-up-progress.ts'
 
 export function NoTraffic({
   destination,
@@ -28,7 +28,7 @@ export function NoTraffic({
             The destination is off.{' '}
             <ForAdmin>
               <Anchor component={Link} to={setUpPath(destination)} size="sm">
-                {setUpLinkLabel(destination)}
+                {SET_UP_LABEL}
               </Anchor>
             </ForAdmin>
           </>
