@@ -2,10 +2,12 @@ import { expect, test } from 'vitest'
 import {
   consentTo,
   formatOf,
+  latestSync,
   looksLikeFields,
   requiredBy,
   summaryOf,
   uploadStatus,
+  withLatest,
 } from '../../console/src/views/computations/upload-rules.ts'
 
 const preview: Parameters<typeof summaryOf>[1] = {
@@ -71,4 +73,31 @@ test('a preview says what would change, and what must be confirmed', () => {
   ])
   expect(summaryOf('traits', { ...preview, invalid: 0 })).toBe('Sets 2, removes 998')
   expect(requiredBy({ ...preview, invalid: 0, confirm: null })).toEqual([])
+})
+
+const sync = (fields: object) => ({
+  ...{ id: 's1', state: 'accepted' as const, createdAt: '2026-01-02T03:04:05.000Z', lines: 2 },
+  ...fields,
+})
+
+test('the latest sync of an audience is neither that of another one nor of an earlier one with the same id', () => {
+  const syncs = [
+    sync({ id: 's4', audienceId: 'other' }),
+    sync({ id: 's3', traitId: 'vip' }),
+    sync({ id: 's2', audienceId: 'vip' }),
+    sync({ audienceId: 'vip' }),
+  ]
+  const created = { id: 'vip', createdAt: '2026-01-01T00:00:00.000Z' }
+  expect(latestSync(syncs, { kind: 'audiences', ...created })?.id).toBe('s2')
+  expect(latestSync(syncs, { kind: 'traits', ...created })?.id).toBe('s3')
+  const createdAgain = { ...created, createdAt: '2026-01-03T00:00:00.000Z' }
+  expect(latestSync(syncs, { kind: 'audiences', ...createdAgain })).toBeUndefined()
+})
+
+test('an upload that Sluice accepted gets its outcome, but not that of another one', () => {
+  const upload = { isPending: false, data: sync({}), error: null }
+  const done = sync({ state: 'done', changed: 2, removed: 0 })
+  expect(uploadStatus(withLatest(upload, undefined))).toBe('Upload accepted')
+  expect(uploadStatus(withLatest(upload, done))).toBe('Uploaded')
+  expect(uploadStatus(withLatest(upload, { ...done, id: 's2' }))).toBe('Upload accepted')
 })

@@ -1,14 +1,14 @@
 import { useMutation, useMutationState, useQuery } from '@tanstack/react-query'
 import { api, CSRF_HEADERS, fetchAll, resultOf, resultOfChange, type Schemas } from './client/client.ts'
 import { toChangeError, unanswered } from './client/errors.ts'
-
 import { listRefetchInterval, queryClient } from './client/query-client.ts'
 
 export type Computation = Schemas['Audience']
 export type Kind = 'audiences' | 'traits'
 export type Sync = Schemas['Sync']
 
-const changed = (kind: Kind) => queryClient.invalidateQueries({ queryKey: [kind] })
+const changed = (kind: Kind) =>
+  Promise.all([kind, 'syncs'].map((name) => queryClient.invalidateQueries({ queryKey: [name] })))
 
 export const useComputations = (kind: Kind) =>
   useQuery({
@@ -16,6 +16,21 @@ export const useComputations = (kind: Kind) =>
     queryFn: (): Promise<Computation[]> =>
       fetchAll((query) => resultOf(api.GET(`/api/${kind}`, { params: { query } }))),
     refetchInterval: listRefetchInterval,
+  })
+
+const RUNNING_MS = 1_000
+const IDLE_MS = 10_000
+/** Of all audiences and traits, because each request for a single one would be a request per row. */
+const LATEST_SYNCS = 200
+
+/** The latest, newest first, whoever uploaded. Polls faster while one is running. */
+export const useSyncs = () =>
+  useQuery({
+    queryKey: ['syncs'],
+    queryFn: async () =>
+      (await resultOf(api.GET('/api/syncs', { params: { query: { limit: LATEST_SYNCS } } }))).items,
+    refetchInterval: ({ state }) =>
+      state.data?.some(({ state }) => state === 'accepted') ? RUNNING_MS : IDLE_MS,
   })
 
 export const useCreateComputation = (kind: Kind) =>

@@ -227,7 +227,7 @@ export function managePeople(on: () => Stage): void {
     expect((await sluice.api('delete', 'audiences/readers')).status).toBe(204)
   })
 
-  test('an upload continues after its dialog was closed, and its row says so', async () => {
+  test('an upload continues after its dialog was closed or the page reloaded, and its row says so', async () => {
     const { sluice, come } = on()
     const body = { id: 'viewers', name: 'Viewers', sourceId: 'people' }
     expect((await sluice.api('post', 'audiences', body)).status).toBe(201)
@@ -266,6 +266,28 @@ export function managePeople(on: () => Stage): void {
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
     expect(await status.count()).toBe(0)
+    await page.reload()
+    const row = page.getByRole('row', { name: /Viewers/ })
+    await row.getByText('2 users: 2 new or changed, 0 removed').waitFor()
+
+    // as if it took longer
+    const { items } = (await sluice.api('get', 'syncs?audienceId=viewers')).body
+    const [{ changed: _, removed: __, ...latest } = {}] = items as Record<string, unknown>[]
+    let json: object = { items: [{ ...latest, state: 'accepted' }], next: null }
+    await page.route('**/api/syncs?*', (route) => route.fulfill({ json }))
+    await page.reload()
+    await status.getByText('Running', { exact: true }).waitFor()
+    await status.getByText(/2 users, started/).waitFor()
+    await expectAccessible(page, { where: 'main' })
+    await shoot(page, 'upload-running')
+    await open.click()
+    await dialog.getByText('It continues in the background').waitFor()
+    const cause = { code: 'partitions_changed', message: 'The number of partitions changed' }
+    json = { items: [{ ...latest, state: 'failed', cause }], next: null }
+    await dialog.getByText('It continues in the background').waitFor({ state: 'detached' })
+    await page.keyboard.press('Escape')
+    await status.getByText('Failed', { exact: true }).waitFor()
+    await status.getByText('The number of partitions changed').waitFor()
     expect((await sluice.api('delete', 'audiences/viewers')).status).toBe(204)
   })
 }

@@ -1,7 +1,14 @@
 import { Button, Code, Group, Table, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useRef } from 'react'
-import { type Computation, type Kind, useComputations, useDeleteComputation } from '../../api/computations.ts'
+import {
+  type Computation,
+  type Kind,
+  type Sync,
+  useComputations,
+  useDeleteComputation,
+  useSyncs,
+} from '../../api/computations.ts'
 import { useMayWrite } from '../../api/session.ts'
 import { ForAdmin } from '../../ui/for-admin.tsx'
 import { ConfirmDelete } from '../../ui/form/confirm.tsx'
@@ -12,11 +19,14 @@ import { Icon } from '../../ui/layout/icon.tsx'
 import { Loaded } from '../../ui/layout/loaded.tsx'
 import { Page } from '../../ui/layout/page.tsx'
 import { SourceName } from '../../ui/values/names.tsx'
+import { StateBadge } from '../../ui/values/state-badge.tsx'
 import { Timestamp } from '../../ui/values/time.tsx'
+import { formatInteger, pluralize } from '../../wording/format.ts'
 import { visible } from '../../wording/visible.ts'
 import { LABELS } from './labels.ts'
 import { NewComputation } from './new-computation.tsx'
 import { Upload } from './upload.tsx'
+import { latestSync } from './upload-rules.ts'
 
 export default function Computations({ kind }: { kind: Kind }) {
   const query = useComputations(kind)
@@ -58,6 +68,7 @@ type ListProps = { kind: Kind; all: readonly Computation[]; onRemoved: () => voi
 
 function List({ kind, all, onRemoved }: ListProps) {
   const mayWrite = useMayWrite()
+  const syncs = useSyncs().data ?? []
   return (
     <FilteredList
       all={all}
@@ -71,35 +82,73 @@ function List({ kind, all, onRemoved }: ListProps) {
           heads={['Name', 'Key', 'Source', 'Last sync', ...(mayWrite ? ['Actions'] : [])]}
         >
           {shown.map((computation) => (
-            <Table.Tr key={computation.id}>
-              <Table.Td className="in-flow">
-                <Text fw={600}>{visible(computation.name)}</Text>
-                <Text size="xs" c="dimmed" ff="monospace">
-                  {computation.id}
-                </Text>
-              </Table.Td>
-              <Table.Td>
-                <Code>{computation.key}</Code>
-              </Table.Td>
-              <Table.Td className="in-flow">
-                <SourceName id={computation.sourceId} />
-              </Table.Td>
-              <Table.Td>
-                <Timestamp at={computation.lastSyncAt} />
-              </Table.Td>
-              {mayWrite && (
-                <Table.Td>
-                  <Group gap="xs" wrap="nowrap">
-                    <Upload kind={kind} computation={computation} />
-                    <DeleteComputation kind={kind} computation={computation} onRemoved={onRemoved} />
-                  </Group>
-                </Table.Td>
-              )}
-            </Table.Tr>
+            <Row
+              key={computation.id}
+              {...{ kind, computation, onRemoved }}
+              sync={latestSync(syncs, { kind, ...computation })}
+            />
           ))}
         </DataTable>
       )}
     </FilteredList>
+  )
+}
+
+type RowProps = RemoveProps & { sync: Sync | undefined }
+
+function Row({ kind, computation, sync, onRemoved }: RowProps) {
+  const { id, name, key, sourceId, lastSyncAt } = computation
+  return (
+    <Table.Tr>
+      <Table.Td className="in-flow">
+        <Text fw={600}>{visible(name)}</Text>
+        <Text size="xs" c="dimmed" ff="monospace">
+          {id}
+        </Text>
+      </Table.Td>
+      <Table.Td>
+        <Code>{key}</Code>
+      </Table.Td>
+      <Table.Td className="in-flow">
+        <SourceName id={sourceId} />
+      </Table.Td>
+      <Table.Td className="in-flow">
+        <Timestamp at={lastSyncAt} />
+        {sync && <SyncState sync={sync} />}
+      </Table.Td>
+      <ForAdmin>
+        <Table.Td>
+          <Group gap="xs" wrap="nowrap">
+            <Upload {...{ kind, computation, sync }} />
+            <DeleteComputation {...{ kind, computation, onRemoved }} />
+          </Group>
+        </Table.Td>
+      </ForAdmin>
+    </Table.Tr>
+  )
+}
+
+const ENDED = {
+  failed: { label: 'Failed', color: 'red' },
+  cancelled: { label: 'Cancelled', color: 'gray' },
+} as const
+
+/** Whoever uploaded it, and wherever. */
+function SyncState({ sync: { state, lines, createdAt, changed = 0, removed = 0, cause } }: { sync: Sync }) {
+  if (state === 'done')
+    return (
+      <Text size="xs" c="dimmed">
+        {pluralize(lines, 'user')}: {formatInteger(changed)} new or changed, {formatInteger(removed)} removed
+      </Text>
+    )
+  return (
+    <Group gap={6} role="status">
+      <StateBadge {...(state === 'accepted' ? { label: 'Running', color: 'blue' } : ENDED[state])} />
+      <Text size="xs">
+        {pluralize(lines, 'user')}, started <Timestamp at={createdAt} short />
+        {cause && `: ${cause.message}`}
+      </Text>
+    </Group>
   )
 }
 

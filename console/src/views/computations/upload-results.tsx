@@ -3,11 +3,16 @@ import { ApiError } from '../../api/client/errors.ts'
 import type { Kind, Preview, Sync } from '../../api/computations.ts'
 import { ErrorAlert } from '../../ui/error-alert.tsx'
 import { formatInteger, pluralize } from '../../wording/format.ts'
-import { ENDS, FORMATS, requiredBy, summaryOf } from './upload-rules.ts'
+import { ENDS, FORMATS, requiredBy, summaryOf, withLatest } from './upload-rules.ts'
 import type { Uploading } from './use-uploading.ts'
 
-export function UploadResults({ kind, uploading }: { kind: Kind; uploading: Uploading }) {
+type ResultsProps = { kind: Kind; uploading: Uploading; sync: Sync | undefined }
+
+/** @param sync the latest one: perhaps running since before the page was loaded, or from elsewhere. */
+export function UploadResults({ kind, uploading, sync }: ResultsProps) {
   const { isPending, progress, preview, upload } = uploading
+  const { data } = withLatest(upload, sync)
+  const shown = data ?? (sync?.state === 'accepted' && !isPending ? sync : undefined)
   return (
     <>
       {isPending && (
@@ -23,7 +28,7 @@ export function UploadResults({ kind, uploading }: { kind: Kind; uploading: Uplo
       <ErrorAlert error={upload.error} title={titleOf(upload.error)} />
       <div role="status">
         {preview.data && <PreviewResult kind={kind} uploading={uploading} preview={preview.data} />}
-        {upload.data && <SyncResult sync={upload.data} />}
+        {shown && <SyncResult sync={shown} />}
       </div>
     </>
   )

@@ -2,6 +2,7 @@ import type { components } from '../../api/client/schema.ts'
 import { formatInteger, pluralize } from '../../wording/format.ts'
 
 type Preview = components['schemas']['UploadPreview']
+type Sync = components['schemas']['Sync']
 type Kind = 'audiences' | 'traits'
 
 /** Allows an otherwise refused upload. */
@@ -67,7 +68,7 @@ export const ENDS = {
   cancelled: 'The upload was cancelled',
 } as const
 
-type UploadState = { isPending: boolean; data: components['schemas']['Sync'] | undefined; error: unknown }
+type UploadState = { isPending: boolean; data: Sync | undefined; error: unknown }
 
 /** Shown while the dialog is closed. */
 export function uploadStatus({ isPending, data, error }: UploadState): string {
@@ -81,3 +82,16 @@ export function summaryOf(kind: Kind, { changed, removed, invalid }: Preview): s
   const unusable = invalid > 0 ? `, ${pluralize(invalid, 'line')} cannot be used` : ''
   return `${adds}, removes ${formatInteger(removed)}${unusable}`
 }
+
+/** @param syncs newest first. An earlier audience or trait may have had the same id. */
+export const latestSync = (
+  syncs: readonly Sync[],
+  { kind, id, createdAt }: { kind: Kind; id: string; createdAt: string },
+): Sync | undefined =>
+  syncs.find(
+    (sync) => (kind === 'audiences' ? sync.audienceId : sync.traitId) === id && sync.createdAt >= createdAt,
+  )
+
+/** With what Sluice knows about the upload by now. @param sync the latest one */
+export const withLatest = <U extends { data: Sync | undefined }>(upload: U, sync: Sync | undefined): U =>
+  sync && upload.data?.id === sync.id ? { ...upload, data: sync } : upload

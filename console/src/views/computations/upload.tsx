@@ -1,17 +1,24 @@
 import { Button, Checkbox, FileButton, Group, Modal, Stack, Text, Textarea } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useRef, useState } from 'react'
-import { type Computation, forgetUpload, type Kind, useLatestUpload } from '../../api/computations.ts'
+import {
+  type Computation,
+  forgetUpload,
+  type Kind,
+  type Sync,
+  useLatestUpload,
+} from '../../api/computations.ts'
 import { formatInteger } from '../../wording/format.ts'
 import { visible } from '../../wording/visible.ts'
 import { LABELS } from './labels.ts'
 import { UploadResults } from './upload-results.tsx'
-import { consentTo, uploadStatus } from './upload-rules.ts'
+import { consentTo, uploadStatus, withLatest } from './upload-rules.ts'
 import { type Uploading, useUploading } from './use-uploading.ts'
 
-type UploadProps = { kind: Kind; computation: Computation }
+/** `sync`: the latest one. */
+type UploadProps = { kind: Kind; computation: Computation; sync: Sync | undefined }
 
-export function Upload({ kind, computation }: UploadProps) {
+export function Upload({ kind, computation, sync }: UploadProps) {
   const [opened, { open, close }] = useDisclosure()
   const latest = useLatestUpload(kind, computation.id)
   const title = `${LABELS[kind].upload} to ${computation.name}`
@@ -28,7 +35,7 @@ export function Upload({ kind, computation }: UploadProps) {
         </Button>
         {latest && !opened && (
           <Text size="xs" role="status">
-            {uploadStatus(latest)}
+            {uploadStatus(withLatest(latest, sync))}
           </Text>
         )}
       </div>
@@ -41,13 +48,13 @@ export function Upload({ kind, computation }: UploadProps) {
         centered
       >
         {/* a new form for each dialog: consent to an empty upload counts once */}
-        <UploadForm kind={kind} computation={computation} onClose={closeDialog} />
+        <UploadForm {...{ kind, computation, sync }} onClose={closeDialog} />
       </Modal>
     </>
   )
 }
 
-function UploadForm({ kind, computation: { id }, onClose }: UploadProps & { onClose: () => void }) {
+function UploadForm({ kind, computation: { id }, sync, onClose }: UploadProps & { onClose: () => void }) {
   const [text, setText] = useState('')
   const [file, setFile] = useState<File | null>(null)
   const uploading = useUploading(kind, id, { text, file })
@@ -76,7 +83,7 @@ function UploadForm({ kind, computation: { id }, onClose }: UploadProps & { onCl
           startOver()
         }}
       />
-      <UploadResults kind={kind} uploading={uploading} />
+      <UploadResults {...{ kind, uploading, sync }} />
       <Consents uploading={uploading} />
       <Actions uploading={uploading} onClose={onClose} />
     </Stack>
