@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Attempt, Call } from '../../console/src/api/live.ts'
 import {
+  attemptsInRow,
   EMPTY_FEED,
   type Feed,
   type FeedEvent,
@@ -104,6 +105,16 @@ test('of two parallel attempts, the delivered one wins, whichever began or came 
   })
   expect(latestAttempts([failed, delivered])).toEqual([delivered])
   expect(latestAttempts([delivered, failed])).toEqual([delivered])
+})
+
+test('of many destinations, a row shows eight: first those that do not have the event', () => {
+  const many = Array.from({ length: 12 }, (_, index) => attempt({ destinationId: `d${index + 10}` }))
+  const failed = attempt({ destinationId: 'd99', outcome: 'retry', status: 503 })
+  const { shown, others } = attemptsInRow([...many, failed])
+  const ids = ['d99', 'd10', 'd11', 'd12', 'd13', 'd14', 'd15', 'd16']
+  expect(shown.map(({ destinationId }) => destinationId)).toEqual(ids)
+  expect(others).toBe(5)
+  expect(attemptsInRow([...many.slice(0, 7), failed])).toMatchObject({ shown: { length: 8 }, others: 0 })
 })
 
 test('an attempt of a replay is later than all attempts before it, although its number is lower', () => {

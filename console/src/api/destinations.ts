@@ -1,6 +1,7 @@
 import { queryOptions, useMutation, useQuery } from '@tanstack/react-query'
 import { api, fetchAll, resultOf, resultOfChange, type Schemas } from './client/client.ts'
 import { listRefetchInterval, queryClient } from './client/query-client.ts'
+import { unlessSaved } from './client/repeated-change.ts'
 
 export type Destination = Schemas['Destination']
 export type NewDestination = Schemas['NewDestination']
@@ -28,13 +29,16 @@ export const allDestinations = queryOptions({
   refetchInterval: listRefetchInterval,
 })
 
+const readDestination = (id: string) =>
+  resultOf(api.GET('/api/destinations/{id}', { params: { path: { id } } }))
+
 export const useDestinations = () => useQuery(allDestinations)
 
 /** @param id undefined before the destination exists. */
 export const useDestination = (id: string | undefined) =>
   useQuery({
     queryKey: ['destinations', id],
-    queryFn: () => resultOf(api.GET('/api/destinations/{id}', { params: { path: { id: id ?? '' } } })),
+    queryFn: () => readDestination(id ?? ''),
     enabled: id !== undefined,
     refetchInterval: 10_000,
   })
@@ -48,13 +52,13 @@ export const useCreateDestination = () =>
 /** Fails with a conflict if the destination has another version. */
 export const useReplaceDestination = () =>
   useMutation({
-    mutationFn: ({ id, version, ...body }: Destination) =>
-      resultOfChange(
-        api.PUT('/api/destinations/{id}', {
-          params: { path: { id }, header: { 'if-match': `"${version}"` } },
-          body,
-        }),
-      ),
+    mutationFn({ id, version, ...body }: Destination) {
+      const params = { path: { id }, header: { 'if-match': `"${version}"` } }
+      return unlessSaved(resultOfChange(api.PUT('/api/destinations/{id}', { params, body })), {
+        sent: { id, ...body },
+        read: () => readDestination(id),
+      })
+    },
     onSuccess: changed,
   })
 

@@ -1,4 +1,5 @@
 import { api, resultOf, type Schemas } from './client/client.ts'
+import { handleSessionEnd } from './client/query-client.ts'
 import type { Destination } from './destinations.ts'
 
 export type Rules = Schemas['Rules']
@@ -14,12 +15,15 @@ type Previewed = Pick<Destination, 'id' | 'sourceIds' | 'eventTypes'> & {
 }
 
 /** @throws ApiError with the faults of the rules. */
-export const fetchPreview = ({ id, rules, sourceIds, eventTypes }: Previewed): Promise<Preview> =>
-  resultOf(
-    api.POST('/api/destinations/preview', {
-      body: {
-        ...{ rules: rules as Rules, sourceIds, last: PREVIEWED, destinationId: id },
-        ...(eventTypes && { eventTypes }),
-      },
-    }),
-  )
+export async function fetchPreview({ id, rules, sourceIds, eventTypes }: Previewed): Promise<Preview> {
+  const body = {
+    ...{ rules: rules as Rules, sourceIds, last: PREVIEWED, destinationId: id },
+    ...(eventTypes && { eventTypes }),
+  }
+  try {
+    return await resultOf(api.POST('/api/destinations/preview', { body }))
+  } catch (error) {
+    handleSessionEnd(error)
+    throw error
+  }
+}

@@ -2,6 +2,7 @@ import { queryOptions, useMutation, useQuery } from '@tanstack/react-query'
 import { api, fetchAll, resultOf, resultOfChange, type Schemas } from './client/client.ts'
 import { ApiError } from './client/errors.ts'
 import { listRefetchInterval, queryClient } from './client/query-client.ts'
+import { unlessSaved } from './client/repeated-change.ts'
 
 export type Source = Schemas['Source']
 export type NewSource = Schemas['NewSource']
@@ -15,12 +16,14 @@ export const allSources = queryOptions({
   refetchInterval: listRefetchInterval,
 })
 
+const readSource = (id: string) => resultOf(api.GET('/api/sources/{id}', { params: { path: { id } } }))
+
 export const useSources = () => useQuery(allSources)
 
 export const useSource = (id: string) =>
   useQuery({
     queryKey: ['sources', id],
-    queryFn: () => resultOf(api.GET('/api/sources/{id}', { params: { path: { id } } })),
+    queryFn: () => readSource(id),
     refetchInterval: 10_000,
   })
 
@@ -32,13 +35,13 @@ export const useCreateSource = () =>
 
 export const useReplaceSource = ({ id, version }: Pick<Source, 'id' | 'version'>) =>
   useMutation({
-    mutationFn: (body: Schemas['SourceReplacement']) =>
-      resultOfChange(
-        api.PUT('/api/sources/{id}', {
-          params: { path: { id }, header: { 'if-match': `"${version}"` } },
-          body,
-        }),
-      ),
+    mutationFn(body: Schemas['SourceReplacement']) {
+      const params = { path: { id }, header: { 'if-match': `"${version}"` } }
+      return unlessSaved(resultOfChange(api.PUT('/api/sources/{id}', { params, body })), {
+        sent: { id, ...body },
+        read: () => readSource(id),
+      })
+    },
     onSuccess: changed,
   })
 

@@ -102,7 +102,7 @@ export const WEBHOOK_STATES: Record<WebhookState, Label> = {
     explanation:
       'The latest requests got no answer, or a status that is retried, such as 5xx. After several failures in a row, deliveries are deferred and the webhook is probed every few seconds.',
   },
-  paused: { label: 'Off', color: 'gray', explanation: 'The destination is off. Nothing is sent to it.' },
+  paused: { label: 'Paused', color: 'gray', explanation: 'The destination is off. Nothing is sent to it.' },
   idle: { label: 'Idle', color: 'gray', explanation: 'Nothing has been sent recently.' },
 }
 

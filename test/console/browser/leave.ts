@@ -81,4 +81,19 @@ export function leaveForms(on: () => Stage): void {
     await page.keyboard.press('Escape')
     await name.waitFor({ state: 'detached' })
   })
+
+  test('a preview that meets the end of a session asks to sign in, and is then made', async () => {
+    const { page, context } = await on().come({ isNew: true })
+    await page.goto('/destinations/form/rules')
+    const preview = page.getByRole('region', { name: 'Preview' })
+    await preview.getByRole('status').getByText(/./).waitFor()
+    await context.clearCookies()
+    await preview.getByRole('button', { name: 'Refresh' }).click()
+    const signIn = page.getByRole('dialog', { name: 'Your session has ended' })
+    await signIn.getByRole('textbox', { name: 'Control token' }).fill(ADMIN)
+    await signIn.getByRole('button', { name: 'Sign in' }).click()
+    await signIn.waitFor({ state: 'detached' })
+    await page.getByText('The preview failed').waitFor({ state: 'detached' })
+    await preview.getByRole('status').getByText(/./).waitFor()
+  })
 }

@@ -127,6 +127,29 @@ export function manageSettings(on: () => Stage): void {
     expect(await destination()).toMatchObject({ enabled: true, retryOn: [429] })
   })
 
+  test('a change whose answer was lost is not called a conflict when it is repeated', async () => {
+    const { page } = await on().come()
+    await page.goto('/destinations/mail/settings')
+    const name = page.getByRole('textbox', { name: 'Name', exact: true })
+    const save = page.getByRole('button', { name: 'Save' })
+    await name.fill('Saved unheard')
+    await page.route('**/api/destinations/mail', async (route) => {
+      if (route.request().method() !== 'PUT') return route.continue()
+      await route.fetch()
+      await route.abort()
+    })
+    await save.click()
+    await page.getByText('the change may or may not have been made').waitFor()
+    await page.unrouteAll()
+    const { version } = await destination()
+    await save.click()
+    await page.getByText('Saved', { exact: true }).waitFor()
+    expect(await destination()).toMatchObject({ name: 'Saved unheard', version })
+    await name.fill('Mail')
+    await save.click()
+    await until(async () => (await destination()).name === 'Mail')
+  })
+
   test('unsaved input survives the end of the session', async () => {
     const { page, context } = await on().come({ isNew: true })
     await page.goto('/destinations/mail/settings')

@@ -24,7 +24,7 @@ export function Page({ title: text, lead, parent, beside, actions, children }: P
             <Anchor component={Link} to={parent.to} size="sm">
               {parent.title}
             </Anchor>
-            <Text size="sm" c="dimmed" aria-current="page" className="wraps">
+            <Text size="sm" lh="sm" c="dimmed" aria-current="page" className="wraps">
               {title}
             </Text>
           </Breadcrumbs>

@@ -1,4 +1,4 @@
-import { Badge, Button, Code, Group, List, NativeSelect, Stack, Table, Text, TextInput } from '@mantine/core'
+import { Button, Code, Group, List, NativeSelect, Stack, Table, Text, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { type AuditEntry, type AuditFilter, useAudit } from '../../api/audit.ts'
@@ -6,6 +6,7 @@ import { ErrorAlert } from '../../ui/error-alert.tsx'
 import { DataTable } from '../../ui/layout/data-table.tsx'
 import { Empty } from '../../ui/layout/empty.tsx'
 import { Page } from '../../ui/layout/page.tsx'
+import { StateBadge } from '../../ui/values/state-badge.tsx'
 import { Timestamp } from '../../ui/values/time.tsx'
 import { visible } from '../../wording/visible.ts'
 import { changeLines, detailLines, INCOMPLETE, KINDS, OUTCOMES, whatLabel } from './entry.ts'
@@ -122,9 +123,7 @@ function Entry({ entry }: { entry: AuditEntry }) {
       <Table.Td className="in-flow">
         <Group gap={6}>
           <Text size="sm">{whatLabel(what)}</Text>
-          <Badge variant="light" color={INCOMPLETE.has(outcome) ? 'red' : 'gray'} tt="none" radius="sm">
-            {OUTCOMES[outcome] ?? outcome}
-          </Badge>
+          <StateBadge label={OUTCOMES[outcome] ?? outcome} color={INCOMPLETE.has(outcome) ? 'red' : 'gray'} />
         </Group>
         {id !== null && <Code>{id}</Code>}
       </Table.Td>

@@ -10,9 +10,10 @@ import {
 } from '../../api/events.ts'
 import { ErrorAlert } from '../../ui/error-alert.tsx'
 import { Empty } from '../../ui/layout/empty.tsx'
+import { FilteredList } from '../../ui/layout/filtered-list.tsx'
 import { SearchedSince, Searching, useSearchProgress } from '../../ui/search-progress.tsx'
 import { Json } from '../../ui/values/code.tsx'
-import { SourceName } from '../../ui/values/names.tsx'
+import { SourceName, useDestinationNames } from '../../ui/values/names.tsx'
 import { StateBadge } from '../../ui/values/state-badge.tsx'
 import { Timestamp } from '../../ui/values/time.tsx'
 import { LIMITS } from '../../wording/limits.ts'
@@ -69,6 +70,7 @@ export function SearchResults({ search }: { search: Search }) {
 function EventCard({ event }: { event: FoundEvent }) {
   const [opened, { toggle }] = useDisclosure()
   const { rejected, destinations } = event
+  const nameOf = useDestinationNames()
   return (
     <Paper withBorder p="md" component="article">
       <Group justify="space-between" align="flex-start">
@@ -107,9 +109,17 @@ function EventCard({ event }: { event: FoundEvent }) {
       )}
       {destinations.length > 0 && (
         <Stack gap="sm" mt="sm">
-          {destinations.map((delivery) => (
-            <DeliveryCard key={delivery.destinationId} delivery={delivery} event={event} />
-          ))}
+          <FilteredList
+            all={destinations}
+            what="destinations"
+            textOf={({ destinationId, state }) => `${nameOf(destinationId)} ${destinationId} ${state}`}
+          >
+            {(shown) =>
+              shown.map((delivery) => (
+                <DeliveryCard key={delivery.destinationId} delivery={delivery} event={event} />
+              ))
+            }
+          </FilteredList>
         </Stack>
       )}
     </Paper>

@@ -133,6 +133,17 @@ export function latestAttempts(attempts: readonly Attempt[]): Attempt[] {
   return [...last.values()].sort((one, other) => (one.destinationId < other.destinationId ? -1 : 1))
 }
 
+const MAX_DESTINATIONS = 8
+
+/** Of many destinations, only some: first those that do not have the event. */
+export function attemptsInRow(attempts: readonly Attempt[]): { shown: Attempt[]; others: number } {
+  const latest = latestAttempts(attempts)
+  if (latest.length <= MAX_DESTINATIONS) return { shown: latest, others: 0 }
+  const isDelivered = ({ outcome }: Attempt) => outcome === 'delivered'
+  const sorted = latest.toSorted((one, other) => Number(isDelivered(one)) - Number(isDelivered(other)))
+  return { shown: sorted.slice(0, MAX_DESTINATIONS), others: latest.length - MAX_DESTINATIONS }
+}
+
 function isNewer(attempt: Attempt, known: Attempt): boolean {
   if (known.outcome === 'delivered') return false
   return attempt.outcome === 'delivered' || (known.startedAt ?? '') <= (attempt.startedAt ?? '')

@@ -8,9 +8,10 @@ import { Json, Snippet } from '../../ui/values/code.tsx'
 import { useDestinationNames } from '../../ui/values/names.tsx'
 import { StateBadge } from '../../ui/values/state-badge.tsx'
 import { Timestamp } from '../../ui/values/time.tsx'
+import { pluralize } from '../../wording/format.ts'
 import { CALL_STATES, outcomeLabel } from '../../wording/states.ts'
 import { visible } from '../../wording/visible.ts'
-import { type CallRow, latestAttempts, type MissedRow } from './feed.ts'
+import { attemptsInRow, type CallRow, type MissedRow } from './feed.ts'
 
 type RowProps = { row: CallRow; isOpened: boolean; onToggle: (id: string) => void }
 
@@ -69,6 +70,7 @@ function RowHeader({ row }: { row: CallRow }) {
       </>
     )
   const { call, attempts } = row
+  const { shown, others } = attemptsInRow(attempts)
   return (
     <>
       <StateBadge {...CALL_STATES.accepted} />
@@ -79,7 +81,7 @@ function RowHeader({ row }: { row: CallRow }) {
       <Text size="sm" c="dimmed" className="in-flow">
         {visible(call.userId ?? call.anonymousId ?? '')}
       </Text>
-      {latestAttempts(attempts).map(({ destinationId, outcome, status }) => (
+      {shown.map(({ destinationId, outcome, status }) => (
         <Group key={destinationId} gap={4} miw={0}>
           <Text size="xs" className="in-flow">
             {nameOf(destinationId)}
@@ -90,6 +92,11 @@ function RowHeader({ row }: { row: CallRow }) {
           />
         </Group>
       ))}
+      {others > 0 && (
+        <Text size="xs" c="dimmed">
+          and {pluralize(others, 'other')}
+        </Text>
+      )}
     </>
   )
 }

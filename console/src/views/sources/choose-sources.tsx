@@ -23,6 +23,7 @@ export function ChooseSources({
               <Checkbox
                 key={id}
                 value={id}
+                className="in-flow"
                 label={
                   <>
                     {visible(name)}{' '}

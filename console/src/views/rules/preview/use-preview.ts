@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 import type { Destination } from '../../../api/destinations.ts'
 import { fetchPreview, type Preview } from '../../../api/rules.ts'
+import { useSession } from '../../../api/session.ts'
 import { type Latest, latestOnly } from './latest.ts'
 
 /** ms after the last change. */
@@ -49,13 +50,14 @@ export function usePreview(destination: Destination, { rules = {}, isAsked }: As
   }, [])
 
   const isFirst = useRef(true)
+  const isSignedOut = useSession().data?.isOver ?? false
   useEffect(() => {
-    if (!isAsked) return
+    if (!isAsked || isSignedOut) return
     const ask = () => latest.current?.ask(key)
     const timer = setTimeout(ask, isFirst.current ? 0 : DEBOUNCE)
     isFirst.current = false
     return () => clearTimeout(timer)
-  }, [key, isAsked])
+  }, [key, isAsked, isSignedOut])
 
   return { ...shown, isCurrent: shown.key === key, refresh: () => latest.current?.ask(key) }
 }
