@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { followServer, serverNow } from '../../console/src/api/client/clock.ts'
+import { followServer, serverNow, shownNow } from '../../console/src/api/client/clock.ts'
 import {
   type Latest,
   latestSince,
@@ -94,6 +94,14 @@ describe('what is new', () => {
     followServer(null, ahead)
     followServer('now', ahead)
     expect(serverNow(ahead)).toBe(Date.parse(at(0)))
+  })
+
+  test('times are shown by the clock of the server, unless both differ by less than an answer can tell', () => {
+    const now = Date.parse(at(600))
+    followServer(new Date(at(0)).toUTCString(), now)
+    expect(shownNow(now)).toBe(Date.parse(at(0)))
+    followServer(new Date(at(599)).toUTCString(), now)
+    expect([shownNow(now), serverNow(now)]).toEqual([now, Date.parse(at(599))])
   })
 })
 

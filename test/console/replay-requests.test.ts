@@ -208,6 +208,9 @@ test('a period is the last hours or the typed times, and an empty end means now'
   const from = toLocalInput('2026-01-02T09:00:00.000Z')
   expect(fromLocalInput(from)).toBe('2026-01-02T09:00:00.000Z')
   expect(fromLocalInput('20261-01-02T09:00')).toBeUndefined()
+  expect(fromLocalInput(from, '2026-01-02T09:00:45.000Z')).toBe('2026-01-02T09:00:45.000Z')
+  expect(fromLocalInput(from, '2026-01-02T09:01:00.000Z')).toBe('2026-01-02T09:00:00.000Z')
+  expect(fromLocalInput('', 'yesterday')).toBeUndefined()
   expect(periodOf('custom', { from, to: '' }, now)).toEqual({
     from: '2026-01-02T09:00:00.000Z',
     to: '2026-01-02T12:00:00.000Z',

@@ -53,8 +53,14 @@ export function toLocalInput(iso: string): string {
 /** The last time with a four-digit year: browsers accept longer years, `Date.parse` does not. */
 export const MAX_LOCAL_INPUT = '9999-12-31T23:59'
 
-/** @param typed from a `datetime-local` field. @returns ISO 8601; undefined without a time */
-export function fromLocalInput(typed: string): string | undefined {
+/**
+ * @param typed from a `datetime-local` field.
+ * @param applied ISO 8601. It stays if the field still shows it: it may have seconds, or an hour that comes twice
+ * because clocks are set back.
+ * @returns ISO 8601; undefined without a time
+ */
+export function fromLocalInput(typed: string, applied?: string): string | undefined {
+  if (applied !== undefined && typed !== '' && typed === toLocalInput(applied)) return applied
   const time = Date.parse(typed)
   return Number.isNaN(time) ? undefined : new Date(time).toISOString()
 }

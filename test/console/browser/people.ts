@@ -165,6 +165,18 @@ export function managePeople(on: () => Stage): void {
     await until(async () => (await called()) === 401)
   })
 
+  test('a previous write key ends now although the clock of the browser is ahead', async () => {
+    const { page } = await on().come({ isNew: true })
+    await page.clock.setSystemTime(Date.now() + 600_000)
+    await page.goto('/sources/people/settings')
+    await page.getByRole('button', { name: 'Replace write key' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Replace write key' }).click()
+    await page.getByRole('button', { name: 'End the previous write key of People now' }).click()
+    await page.getByText('The previous write key still works').waitFor({ state: 'detached' })
+    const { previousWriteKeyExpiresAt: end } = await source()
+    expect(Date.parse(String(end ?? new Date(0).toISOString()))).toBeLessThanOrEqual(Date.now())
+  })
+
   const call = (writeKey: string) => JSON.stringify({ writeKey, userId: 'dan', event: 'Late' })
 
   test('an upload is previewed, and must be confirmed if lines are unusable or many would be removed', async () => {

@@ -105,6 +105,38 @@ export function smallThings(on: () => Stage): void {
     await until(async () => new URL(page.url()).search === '')
   })
 
+  test('a search keeps the time of its link, even in an hour that comes twice', async () => {
+    const { page } = await on().come()
+    // 2:30 in Berlin, after the clocks were set back
+    const around = '2026-10-25T01:30:45.000Z'
+    await page.goto(`/deliveries?messageId=small-1&around=${around}`)
+    await page.getByText('No such event').waitFor()
+    await page.getByRole('textbox', { name: 'Message ID' }).fill('small-2')
+    await page.getByRole('button', { name: 'Search' }).click()
+    await until(async () => new URL(page.url()).searchParams.get('messageId') === 'small-2')
+    expect(new URL(page.url()).searchParams.get('around')).toBe(around)
+  })
+
+  test('an event of many destinations shows a hundred of them, and a filter finds the others', async () => {
+    const { page } = await on().come()
+    const destinations = Array.from({ length: 120 }, (_, index) => ({
+      ...{ destinationId: `many-${index}`, deliveryId: `d${index}`, state: 'delivered', attempts: [] },
+      ...{ routed: true, reason: null, condition: null, nextAttemptAt: null, dead: null },
+    }))
+    const event = {
+      ...{ messageId: 'many', sourceId: 'corner', type: 'track', userId: 'sue', anonymousId: null },
+      ...{ event: 'Many', name: null, receivedAt: new Date().toISOString(), call: {}, rejected: null },
+      destinations,
+    }
+    const json = { items: [event], next: null, searchedSince: null, faults: [] }
+    await page.route('**/api/events?*', (route) => route.fulfill({ json }))
+    await page.goto('/deliveries?messageId=many')
+    const shown = page.getByText(/^many-\d+$/)
+    await until(async () => (await shown.count()) === 100)
+    await page.getByRole('searchbox', { name: 'Filter destinations' }).fill('many-119')
+    await until(async () => (await shown.allInnerTexts()).join() === 'many-119')
+  })
+
   test('two clicks on “Create source” at once make one source', async () => {
     const { page } = await on().come()
     await page.goto('/sources')
@@ -120,6 +152,34 @@ export function smallThings(on: () => Stage): void {
     const made = (items as { id: string; name: string }[]).filter(({ name }) => name === 'Twice')
     expect(made).toHaveLength(1)
     await on().sluice.api('delete', `sources/${made[0]?.id}`)
+  })
+
+  test('a long name fits in the list of sources, in a title above the close button, and in the audit log', async () => {
+    const { sluice } = on()
+    const name = 'X'.repeat(200)
+    const named = { id: 'wide', name, writeKey: 'wide-write-key' }
+    expect((await sluice.api('post', 'sources', named)).status).toBe(201)
+    const { page } = await on().come()
+    for (const width of [1280, 320]) {
+      await page.setViewportSize({ width, height: 800 })
+      for (const path of ['/destinations/small/settings', '/catalog/webhooks', '/sources/wide/settings']) {
+        await page.goto(path)
+        await page.getByText(name).first().waitFor({ state: 'attached' })
+        await until(() => page.evaluate<boolean>(FITS))
+      }
+    }
+    await page.getByRole('button', { name: 'Replace write key' }).click()
+    const close = page.getByRole('dialog').getByRole('button', { name: 'Close' })
+    const { x = 320, width = 0 } = (await close.boundingBox()) ?? {}
+    expect(x + width).toBeLessThan(320)
+    await page.keyboard.press('Escape')
+    await page.goto('/audit')
+    const cut = page.getByText('created', { exact: true }).first()
+    await cut.waitFor()
+    expect(
+      await cut.evaluate((label) => Reflect.get(label, 'scrollWidth') - Reflect.get(label, 'clientWidth')),
+    ).toBe(0)
+    await sluice.api('delete', 'sources/wide')
   })
 
   test('a long id fits a screen of 320 px', async () => {
@@ -269,6 +329,13 @@ export function smallThings(on: () => Stage): void {
     const list = page.getByRole('list', { name: 'Calls, newest first' })
     await list.getByText('Calls may be missing here').waitFor()
     await list.getByText('Live 6').waitFor()
+    // the time of another day, with its date
+    const first = list.getByRole('listitem').first()
+    const [time, state] = [
+      await first.locator('time').boundingBox(),
+      await first.getByText('Accepted').boundingBox(),
+    ]
+    expect((time?.x ?? 0) + (time?.width ?? 0)).toBeLessThan(state?.x ?? 0)
     const rows = await list.getByRole('listitem').allInnerTexts()
     const shown = rows.map((text) => /Live \d|Calls may be missing/.exec(text)?.[0])
     expect(shown).toEqual(['Live 6', 'Live 5', 'Calls may be missing', 'Live 3', 'Live 2', 'Live 1'])

@@ -9,3 +9,10 @@ export function followServer(date: string | null, now: number): void {
 
 /** For times that are sent to the server. In ms since 1970. */
 export const serverNow = (now = Date.now()): number => now + correctionMs
+
+/** An answer's time has no fractions of a second, so a smaller difference says nothing. */
+const MIN_CORRECTION_MS = 2_000
+
+/** For times that are shown and compared with those of the server. In ms since 1970. */
+export const shownNow = (now = Date.now()): number =>
+  Math.abs(correctionMs) < MIN_CORRECTION_MS ? now : serverNow(now)

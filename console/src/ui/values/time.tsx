@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react'
+import { shownNow } from '../../api/client/clock.ts'
 import { fromNow, localTime, shortTime, utcTime } from '../../wording/format.ts'
 
 export function Timestamp({ at, short = false }: { at: string | null; short?: boolean }) {
@@ -19,15 +20,15 @@ export function RelativeTime({ at }: { at: string }) {
   )
 }
 
-/** ms since 1970, every second. */
+/** ms since 1970, every second, whatever the browser's clock says. */
 export const useNow = (): number => useSyncExternalStore(clock.subscribe, clock.now)
 
 const listeners = new Set<() => void>()
-let current = Date.now()
+let current = shownNow()
 let timer: ReturnType<typeof setInterval> | undefined
 
 function tick(): void {
-  current = Date.now()
+  current = shownNow()
   for (const listener of listeners) listener()
 }
 
@@ -37,7 +38,7 @@ const clock = {
   now: () => current,
   subscribe(listener: () => void): () => void {
     if (listeners.size === 0) {
-      current = Date.now()
+      current = shownNow()
       timer = setInterval(tick, 1_000)
     }
     listeners.add(listener)

@@ -1,6 +1,6 @@
 import { useSearchParams } from 'wouter'
 import type { DeadFilter, Reason } from '../../api/dead-letters.ts'
-import { fromLocalInput, LAST_PERIODS, toLocalInput } from '../../wording/format.ts'
+import { fromLocalInput, LAST_PERIODS } from '../../wording/format.ts'
 
 export const REASONS: readonly Reason[] = [
   'attempts_exhausted',
@@ -33,13 +33,12 @@ export function filterFromParams(params: URLSearchParams): DeadFilter {
 /** The form's choice for a custom period. */
 export const CUSTOM = 'custom'
 
-/** @param values of the form's fields, with local times @param applied an unchanged time keeps its seconds */
+/** @param values of the form's fields, with local times */
 export function filterFromForm(values: URLSearchParams, applied: DeadFilter): DeadFilter {
   const params = new URLSearchParams(values)
   for (const name of ['since', 'until'] as const) {
-    const [typed, before] = [params.get(name) ?? '', applied[name]]
+    const time = fromLocalInput(params.get(name) ?? '', applied[name])
     params.delete(name)
-    const time = before !== undefined && typed === toLocalInput(before) ? before : fromLocalInput(typed)
     if (time !== undefined && params.get('hours') === CUSTOM) params.set(name, time)
   }
   return filterFromParams(params)

@@ -56,7 +56,7 @@ function SearchForm({ search, onSearch }: SearchProps) {
   function submit(event: FormEvent) {
     event.preventDefault()
     if (value.trim() === '') return
-    const at = fromLocalInput(around)
+    const at = fromLocalInput(around, search?.around)
     onSearch({ by, value: value.trim(), ...(sourceId && { sourceId }), ...(at && { around: at }) })
   }
   return (

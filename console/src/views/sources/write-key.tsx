@@ -41,7 +41,8 @@ function Overlap({ source }: { source: Source }) {
   const now = useNow()
   const { name, previousWriteKey, previousWriteKeyExpiresAt: until } = source
   if (previousWriteKey === undefined || until === undefined || Date.parse(until) <= now) return null
-  const endNow = () => end.mutate({ ...source, previousWriteKeyExpiresAt: new Date().toISOString() })
+  const endNow = () =>
+    end.mutate({ ...source, previousWriteKeyExpiresAt: new Date(serverNow()).toISOString() })
   return (
     <Alert color="blue" title="The previous write key still works">
       <Stack gap="xs" align="flex-start">
