@@ -41,6 +41,10 @@ export function Confirm(props: ConfirmProps) {
             onClick={onConfirm}
             loading={loading}
             disabled={disabled}
+            h="auto"
+            mih={36}
+            py={6}
+            styles={WHOLE_NAME}
           >
             {visible(action)}
           </Button>
@@ -49,6 +53,9 @@ export function Confirm(props: ConfirmProps) {
     </Modal>
   )
 }
+
+/** A long name must not hide the end of “Turn … off”. */
+const WHOLE_NAME = { label: { whiteSpace: 'normal', overflowWrap: 'anywhere' } } as const
 
 /** A dialog removed while open cannot return the focus itself. */
 function useReturnedFocus(): void {
