@@ -1,5 +1,4 @@
 import { api, resultOf, type Schemas } from './client/client.ts'
-import { handleSessionEnd } from './client/query-client.ts'
 import type { Destination } from './destinations.ts'
 
 export type Rules = Schemas['Rules']
@@ -15,15 +14,12 @@ type Previewed = Pick<Destination, 'id' | 'sourceIds' | 'eventTypes'> & {
 }
 
 /** @throws ApiError with the faults of the rules. */
-export async function fetchPreview({ id, rules, sourceIds, eventTypes }: Previewed): Promise<Preview> {
-  const body = {
-    ...{ rules: rules as Rules, sourceIds, last: PREVIEWED, destinationId: id },
-    ...(eventTypes && { eventTypes }),
-  }
-  try {
-    return await resultOf(api.POST('/api/destinations/preview', { body }))
-  } catch (error) {
-    handleSessionEnd(error)
-    throw error
-  }
-}
+export const fetchPreview = ({ id, rules, sourceIds, eventTypes }: Previewed): Promise<Preview> =>
+  resultOf(
+    api.POST('/api/destinations/preview', {
+      body: {
+        ...{ rules: rules as Rules, sourceIds, last: PREVIEWED, destinationId: id },
+        ...(eventTypes && { eventTypes }),
+      },
+    }),
+  )
