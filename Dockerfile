@@ -9,7 +9,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 # only the console's sources, so that this stage is rebuilt only when they change
 COPY tsconfig.json ./
-COPY cli/api/sse.ts cli/api/
+COPY cli/api/missed-calls.ts cli/api/sse.ts cli/api/
 COPY control/settings/sample-calls.ts control/settings/
 COPY delivery/url-hash.ts delivery/
 COPY examples/verify examples/verify
