@@ -45,4 +45,6 @@ test('a delivered call wins; otherwise the latest attempt of the newest call cou
 test('a rejected call is reported until a newer call arrives', () => {
   expect(of(rejected(6)).rejected?.code).toBe('missing_user')
   expect(of(called(7), rejected(6)).rejected).toBeUndefined()
+  const missed: Row = { kind: 'missed', id: 'missed', at: at(6), gap: { since: at(6), until: undefined } }
+  expect(of(missed, rejected(6)).rejected?.code).toBe('missing_user')
 })

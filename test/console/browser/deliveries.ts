@@ -59,6 +59,12 @@ export function listDeliveries(on: () => Stage): void {
     expect(await rows.count()).toBe(4)
     await page.getByRole('button', { name: 'Resume list' }).click()
     await page.getByRole('button', { name: 'Delivery of Ordered, message order-5' }).waitFor()
+    // while control does not answer, the list is not live
+    await page.getByText('Live', { exact: true }).waitFor()
+    await page.route('**/api/status', (route) => route.abort())
+    await page.getByText('Outdated', { exact: true }).waitFor()
+    await page.unroute('**/api/status')
+    await page.getByText('Live', { exact: true }).waitFor()
   })
 
   test('are listed live although the clock of the browser is ahead', async () => {

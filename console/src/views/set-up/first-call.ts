@@ -16,7 +16,9 @@ export function firstCallOf(
   rows: readonly Row[],
   { destinationId, turnedOnAt }: { destinationId: string; turnedOnAt: string },
 ): FirstCall {
-  const since = rows.filter(({ at }) => Date.parse(at) >= Date.parse(turnedOnAt) - CLOCK_TOLERANCE_MS)
+  const since = rows.filter(
+    ({ kind, at }) => kind !== 'missed' && Date.parse(at) >= Date.parse(turnedOnAt) - CLOCK_TOLERANCE_MS,
+  )
   const found = since.flatMap((row) =>
     row.kind === 'call'
       ? row.attempts

@@ -13,6 +13,7 @@ import {
   useLatestDeliveries,
 } from '../../../api/deliveries.ts'
 import { useMayWrite } from '../../../api/session.ts'
+import { useStatus } from '../../../api/status.ts'
 import { ErrorAlert } from '../../../ui/error-alert.tsx'
 import { Empty } from '../../../ui/layout/empty.tsx'
 import { Panel } from '../../../ui/layout/page.tsx'
@@ -51,7 +52,7 @@ export function DeliveryList({ destinationId }: { destinationId: string }) {
               }}
             />
           )}
-          <StateBadge label={isLive ? 'Live' : 'List paused'} color={isLive ? 'green' : 'gray'} />
+          <LiveBadge isLive={isLive} />
           <Button size="compact-sm" variant="default" aria-pressed={!isLive} onClick={() => setLive(!isLive)}>
             {isLive ? 'Pause list' : 'Resume list'}
           </Button>
@@ -74,6 +75,12 @@ export function DeliveryList({ destinationId }: { destinationId: string }) {
       <DeliveryDrawer id={opened} onClose={() => open(undefined)} />
     </Panel>
   )
+}
+
+function LiveBadge({ isLive }: { isLive: boolean }) {
+  const { isError } = useStatus()
+  if (!isLive) return <StateBadge label="List paused" color="gray" />
+  return isError ? <StateBadge label="Outdated" color="red" /> : <StateBadge label="Live" color="green" />
 }
 
 async function prepareResend(list: List): Promise<Prepared> {
