@@ -240,7 +240,12 @@ const stored = {
   updatedAt: z.string().describe('ISO 8601 UTC.'),
 }
 
-export const storedSource = sourceShape.extend({ ...stored, writeKey: z.string() })
+/** The view token gets `***` for both write keys. */
+export const storedSource = sourceShape.extend({
+  ...stored,
+  writeKey: z.string(),
+  previousWriteKey: z.string().optional(),
+})
 export const storedDestination = destinationShape.extend(stored)
 export const storedSuppression = suppressionShape.extend(stored)
 export const storedComputation = computationShape.extend({

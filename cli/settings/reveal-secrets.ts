@@ -3,6 +3,7 @@ import { isObject } from '../../process/json-objects.ts'
 import { pointer } from '../../process/json-pointer.ts'
 import type { Members } from '../../settings/faults.ts'
 import { MASK, maskTexts, maskUrl } from '../../settings/mask.ts'
+import { SHARED_SECRET, WRITE_KEY } from '../../settings/resources/secret-rotation.ts'
 import { SECRET_FIELDS } from '../../settings/seal.ts'
 import type { Declared } from './declare.ts'
 import type { DryRunResult, DryRuns } from './dry-run.ts'
@@ -42,7 +43,7 @@ function revealOne<T extends { id: string }>(
 ): string[] {
   const before = all.get(id)
   if (!before) return []
-  const isSame = tried ? (at: string) => !tried.changed.has(at) : assumedSame(before, body)
+  const isSame = tried ? (at: string) => !tried.changed.has(at) : assumedSame({ ...before }, body)
   const { record, same } = reveal(before, body, isSame)
   all.set(id, record)
   return same
@@ -116,12 +117,13 @@ const webhooksOf = ({ webhooks }: Members): Members[] =>
   Array.isArray(webhooks) ? webhooks.map((webhook) => (isObject(webhook) ? webhook : {})) : []
 
 /**
- * Without a comparison by the API, all secrets are assumed unchanged, except the signing secrets if the file
- * starts a rotation (changes `previousSecretExpiresAt`).
+ * Without a comparison by the API, all secrets are assumed unchanged, except those of a rotation that the file starts:
+ * it changes the expiry of the previous secret.
  */
-export function assumedSame(before: object, declared: Members): (at: string) => boolean {
-  const expiry = declared.previousSecretExpiresAt
-  const old = 'previousSecretExpiresAt' in before ? before.previousSecretExpiresAt : undefined
-  const rotates = expiry !== undefined && expiry !== old
-  return (at) => !(rotates && (at === '/sharedSecret' || at === '/previousSecret'))
+export function assumedSame(before: Members, declared: Members): (at: string) => boolean {
+  const rotated = [SHARED_SECRET, WRITE_KEY].flatMap(({ current, previous, expiry }) => {
+    const starts = declared[expiry] !== undefined && declared[expiry] !== before[expiry]
+    return starts ? [pointer([current]), pointer([previous])] : []
+  })
+  return (at) => !rotated.includes(at)
 }

@@ -327,6 +327,37 @@ describe('diff', () => {
       err: '',
     })
   })
+
+  test('with a view token, knows a source whose write key is being replaced', async () => {
+    const until = '2036-01-01T00:00:00.000Z'
+    const rotated = { ...shop, previousWriteKey: 'earlier-write-key', previousWriteKeyExpiresAt: until }
+    const memory = control({ sources: [rotated, { ...rotated, id: 'web', name: 'Web' }] })
+    const view = { CONTROL_TOKEN: 'view-token-123456' }
+    const { out: exported } = await sluice(memory, 'export', '', view)
+    expect(exported).toContain('previousWriteKey: "***"')
+    expect(await sluice(memory, 'diff -', exported, view)).toEqual({
+      code: 0,
+      out: 'Nothing differs.',
+      err: '',
+    })
+  })
+
+  test('with a view token, shows a replacement of a write key as a change', async () => {
+    const memory = control({ sources: [shop] })
+    const text =
+      'sources: [{ id: shop, name: Shop, writeKey: next-write-key, previousWriteKeyExpiresAt: "2036-01-01T00:00:00Z" }]'
+    const { code, out, err } = await sluice(memory, 'diff -', text, { CONTROL_TOKEN: 'view-token-123456' })
+    expect([code, err, out.split('\n')]).toEqual([
+      2,
+      '',
+      [
+        '~ sources/shop',
+        '    writeKey: "***" -> "***"',
+        '    previousWriteKeyExpiresAt: (none) -> "2036-01-01T00:00:00Z"',
+        '    previousWriteKey: (none) -> "***"',
+      ],
+    ])
+  })
 })
 
 test('a refusal of the API is printed with its code, and the exit code is 1', async () => {

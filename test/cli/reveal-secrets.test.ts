@@ -41,11 +41,18 @@ describe('an existing record', () => {
   })
 })
 
-test('if the API cannot be asked, all secrets count as equal except those of a rotation that the file starts', () => {
-  const before = { previousSecretExpiresAt: '2026-02-01T00:00:00Z' }
-  const taken = (file: object) =>
-    ['/sharedSecret', '/previousSecret', '/webhooks/0/headers/X-Key'].filter(assumedSame(before, { ...file }))
-  expect(taken({})).toHaveLength(3)
-  expect(taken(before)).toHaveLength(3)
-  expect(taken({ previousSecretExpiresAt: '2026-03-01T00:00:00Z' })).toEqual(['/webhooks/0/headers/X-Key'])
+describe('if the API cannot be asked, all secrets count as equal except those of a rotation that the file starts:', () => {
+  const rotations = {
+    'a signing secret': ['/sharedSecret', '/previousSecret', 'previousSecretExpiresAt'],
+    'a write key': ['/writeKey', '/previousWriteKey', 'previousWriteKeyExpiresAt'],
+  } as const
+
+  test.each(Object.entries(rotations))('%s', (_, [current, previous, expiry]) => {
+    const before = { [expiry]: '2026-02-01T00:00:00Z' }
+    const taken = (file: object) =>
+      [current, previous, '/webhooks/0/headers/X-Key'].filter(assumedSame(before, { ...file }))
+    expect(taken({})).toHaveLength(3)
+    expect(taken(before)).toHaveLength(3)
+    expect(taken({ [expiry]: '2026-03-01T00:00:00Z' })).toEqual(['/webhooks/0/headers/X-Key'])
+  })
 })
