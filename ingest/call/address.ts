@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { truncateAddress } from '../../process/truncate-address.ts'
 import type { Source } from '../../settings/settings.ts'
@@ -17,7 +18,8 @@ export function addressRule(
 
 /**
  * Always fills in the address of a client that sends directly (`context.direct`).
- * @param ip of the client; undefined if it left before its connection was accepted. May be IPv4 mapped into IPv6.
+ * @param ip of the client; undefined if it left before its connection was accepted. May be IPv4 mapped into IPv6. No
+ * address if a trusted proxy names none: some send `X-Forwarded-For: unknown`.
  */
 export function withAddress(
   context: JsonObject | null,
@@ -29,7 +31,7 @@ export function withAddress(
   const sent = direct ? undefined : context?.ip
   const isAbsent = sent === undefined || sent === null || sent === ''
   const fills = direct || (rule?.fill && isAbsent)
-  const address = fills ? (ip?.replace(/^::ffff:/i, '') ?? null) : sent
+  const address = fills ? addressOf(ip) : sent
   switch (rule?.as ?? 'full') {
     case 'full':
       return fills ? { ...context, ip: address } : context
@@ -42,6 +44,8 @@ export function withAddress(
     }
   }
 }
+
+const addressOf = (ip = ''): string | null => (isIP(ip) === 0 ? null : ip.replace(/^::ffff:/i, ''))
 
 /**
  * Longer than any address with a zone. Checking 32 KB takes 0.5 ms, and a batch repeats it for each call that shares the

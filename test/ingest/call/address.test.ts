@@ -72,6 +72,13 @@ describe('context.ip of a call', () => {
     },
   )
 
+  test.each(['unknown', 'localhost', '203.0.113', ''])(
+    'is null if the proxy that Sluice trusts names no address (%s)',
+    (ip) => {
+      expect(kept({ kind: 'web' }, { page: 1 }, { ip })).toEqual({ page: 1, ip: null })
+    },
+  )
+
   test('truncated addresses of one network are equal', () => {
     const octet = fc.integer({ min: 0, max: 255 })
     fc.assert(
