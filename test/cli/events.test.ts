@@ -96,6 +96,22 @@ test('a call has a line for each destination, with the state of its delivery and
   ])
 })
 
+test('attempts that control no longer has count, as the number of a later one shows', async () => {
+  const made = (fields: object) =>
+    anAttempt({
+      destinationId: 'crm',
+      deliveryId: deliveryId('crm', event),
+      startedAt: now - 5_000,
+      ...fields,
+    })
+  const attempts = attemptsHeld([
+    made({ attempt: 5, outcome: 'retry', status: 503, code: 'http_5xx' }),
+    made({ attempt: 6, outcome: 'deferred', status: null, code: 'breaker_open', startedAt: now - 1_000 }),
+  ])
+  const { out } = await find('events find --message-id m1 --destination crm', [[{ event }]], attempts)
+  expect(out[2]?.trim().split(/ {2,}/).slice(0, 3)).toEqual(['crm', 'deferred', '5'])
+})
+
 test('a rejected call has its reason, on one line', async () => {
   const { out } = await find('events find --user u1', [[foundRejected(rejected)]])
   expect(out).toEqual([

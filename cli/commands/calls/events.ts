@@ -29,7 +29,13 @@ const deliveryShape = z.looseObject({
   state: text,
   attempts: z.array(
     z.looseObject({
-      ...{ startedAt: text, outcome: z.string(), status: z.number().nullable(), code: text },
+      ...{
+        attempt: z.number(),
+        startedAt: text,
+        outcome: z.string(),
+        status: z.number().nullable(),
+        code: text,
+      },
       response: text.optional(),
     }),
   ),
@@ -186,7 +192,8 @@ function cells(delivery: Delivery): unknown[] {
   return [
     destinationId,
     stateShown(delivery),
-    posts.length,
+    // of earlier posts, control may only know that they were made
+    Math.max(posts.length, ...posts.map(({ attempt }) => attempt)),
     result,
     last?.startedAt,
     nextAttemptAt,

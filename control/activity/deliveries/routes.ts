@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { request } from '../../../delivery/request.ts'
 import type { Logger } from '../../../process/log.ts'
+import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import { MASK, mask, type Who } from '../../../settings/mask.ts'
 import type { Facts } from '../../../settings/resources/resource.ts'
@@ -52,7 +53,11 @@ const listedFields = {
     .describe(
       '`waiting`: not attempted yet. `deferred`: waits without an attempt. `rejected`: the receiver answered 3xx or 4xx. `unknown`: its attempts are no longer known, or were not found in time.',
     ),
-  attemptCount: z.number().describe('Known POSTs to all webhooks.'),
+  attemptCount: z
+    .number()
+    .describe(
+      'POSTs to all webhooks, as far as they are known. At least the number of the last attempt that was made.',
+    ),
   lastStatus: z.number().nullable().describe('HTTP status of the last attempt, if there was a response.'),
   lastCode: z.string().nullable().describe('Why the last attempt failed.'),
   lastAttemptAt: timeShape,
@@ -218,13 +223,19 @@ function listedResponse(
     ...listed,
     routedAt: isoTime(listed.routedAt),
     state,
-    attemptCount: attempts.filter(({ outcome }) => outcome !== 'deferred' && outcome !== 'cancelled').length,
+    attemptCount: postCount(attempts),
     lastStatus: last?.status ?? null,
     lastCode: last?.code ?? null,
     lastAttemptAt: last ? isoTime(last.startedAt) : null,
     deadLetter: dead ? letterId(dead) : null,
     nextAttemptAt: isoTime(nextAttemptAt),
   }
+}
+
+/** Earlier POSTs may no longer be in memory: the number of a later one counts them, as if there were one webhook. */
+function postCount(attempts: readonly Attempt[]): number {
+  const posts = attempts.filter(({ outcome }) => outcome !== 'deferred' && outcome !== 'cancelled')
+  return Math.max(posts.length, ...posts.map(({ attempt }) => attempt))
 }
 
 const SIGNATURES = new Set(['x-signature', 'x-signature-previous', 'webhook-signature'])

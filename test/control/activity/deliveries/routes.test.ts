@@ -104,6 +104,16 @@ test('a delivery is listed with its subject, its state and its attempts', async 
   expect(asked).toMatchObject([{ destinationId: 'crm', event: 'Paid', limit: 50 }])
 })
 
+test('attempts that are no longer in memory count, as the number of a later one shows', async () => {
+  const later = [
+    { ...failed, attempt: 4, startedAt: second(150) },
+    { ...failed, attempt: 5, startedAt: second(450) },
+    { ...deferred, attempt: 6, startedAt: second(1_350) },
+  ]
+  const { json } = await listing({ attempts: later }).ask({ url: '/api/deliveries' })
+  expect(json.items).toMatchObject([{ attemptCount: 5 }])
+})
+
 test('the view token sees no text of a shape as the name of the event', async () => {
   const destinations = [{ ...crm, rules: { shape: { event: 'the-api-key' } } }]
   const delivery = made({ body: '{"event":"the-api-key"}' })
