@@ -1,4 +1,5 @@
 import { type Command, CommanderError } from 'commander'
+import pack from '../package.json' with { type: 'json' }
 import { printable } from '../process/printable.ts'
 import { addEvents } from './commands/calls/events.ts'
 import { addSend } from './commands/calls/send.ts'
@@ -93,6 +94,7 @@ Examples:
 function createProgram(context: Context, setExitCode: (code: ExitCode) => void): Command {
   const program = new FittedCommand('sluice')
     .description('The command line of Sluice: settings as files, and tools for operators.')
+    .version(pack.version, '--version', 'print the version of this command')
     .option('--url <url>', 'address of control, for example https://sluice.example:8081 (SLUICE_URL)')
     .option('--token-file <file>', 'file that contains the token (instead of CONTROL_TOKEN)')
     .configureHelp({ showGlobalOptions: true, ...FITTED_HELP })

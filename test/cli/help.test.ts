@@ -39,6 +39,11 @@ const COMMANDS = [
   'help',
 ]
 
+test('--version prints the version, without an address or a token', async () => {
+  const { version } = JSON.parse(await readFile('package.json', 'utf8'))
+  expect(await said('--version')).toEqual({ code: 0, out: version, err: '' })
+})
+
 describe('help', () => {
   test('lists every command and every exit code', async () => {
     const { code, out } = await said('help')
