@@ -32,6 +32,16 @@ err := client.Track(&analytics.Track{
 err = client.Close()`,
       note: 'The library is in the clients/go folder of Sluice. Its README explains the installation.',
     },
+    {
+      id: 'web',
+      label: 'Web page',
+      code: `await fetch(${JSON.stringify(`${endpoint}/v1/track?writeKey=${encodeURIComponent(writeKey)}`)}, {
+  method: 'POST',
+  keepalive: true,
+  body: JSON.stringify({ userId: 'u1', event: 'Signed Up', properties: { plan: 'pro' } }),
+})`,
+      note: 'Anyone can read the write key of a page, so give the source a rate limit.',
+    },
   ]
 }
 
