@@ -112,6 +112,23 @@ test('attempts that control no longer has count, as the number of a later one sh
   expect(out[2]?.trim().split(/ {2,}/).slice(0, 3)).toEqual(['crm', 'deferred', '5'])
 })
 
+test('a delivery that waits for a destination which is off or removed says so', async () => {
+  const failed = (destinationId: string) =>
+    anAttempt({
+      ...{ destinationId, deliveryId: deliveryId(destinationId, event), startedAt: now - 50_000 },
+      ...{ outcome: 'retry', status: 503, code: 'http_5xx' },
+    })
+  const attempts = attemptsHeld(['crm', 'off', 'deleted', 'pages'].map(failed))
+  const { out } = await find('events find --message-id m1', [[{ event }]], attempts)
+  const states = out.slice(2).map((row) => row.trim().split(/ {2,}/).slice(0, 2))
+  expect(states.filter(([, state]) => state?.startsWith('retrying'))).toEqual([
+    ['crm', 'retrying'],
+    ['off', 'retrying (destination disabled)'],
+    ['pages', 'retrying'],
+    ['deleted', 'retrying (destination removed)'],
+  ])
+})
+
 test('a rejected call has its reason, on one line', async () => {
   const { out } = await find('events find --user u1', [[foundRejected(rejected)]])
   expect(out).toEqual([

@@ -201,8 +201,13 @@ function cells(delivery: Delivery): unknown[] {
   ]
 }
 
+/** Open deliveries of such a destination are cancelled when they fall due. */
+const CANCELS: ReadonlySet<string | null> = new Set(['disabled', 'removed'])
+const WAITS: ReadonlySet<string | null> = new Set(['retrying', 'deferred'])
+
 function stateShown({ state, reason, condition, dead }: Delivery): string {
   if (state === null) return `not routed: ${reason}${condition ? ` by ${condition}` : ''}`
+  if (WAITS.has(state) && CANCELS.has(reason)) return `${state} (destination ${reason})`
   if (state !== 'dead' || !dead) return state
   return `dead: ${dead.reason}${dead.code ? ` (${dead.code})` : ''}`
 }
