@@ -42,13 +42,13 @@ export type NewFile = { path: string; text: string; isGenerated?: true }
 /** Writes nothing if a file exists, unless forced. @throws CliError cannot_write */
 export async function writeNew(files: readonly NewFile[], { force }: { force: boolean }): Promise<void> {
   for (const { path, isGenerated } of files) if (!force && !isGenerated) await refuseExisting(path)
-  try {
-    for (const { path, text } of files) {
+  for (const { path, text } of files) {
+    try {
       await mkdir(dirname(path), { recursive: true })
       await writeFile(path, text)
+    } catch (cause) {
+      throw cannotWrite(path, cause)
     }
-  } catch (cause) {
-    throw cannotWrite(cause)
   }
 }
 
@@ -61,8 +61,8 @@ export async function refuseExisting(path: string): Promise<void> {
   if (isThere) throw new CliError('cannot_write', `${path} already exists; use --force to overwrite it`)
 }
 
-export const cannotWrite = (cause: unknown): CliError =>
-  new CliError('cannot_write', messageOf(cause), { cause })
+export const cannotWrite = (path: string, cause: unknown): CliError =>
+  new CliError('cannot_write', `Cannot write ${path}: ${messageOf(cause)}`, { cause })
 
 export type File = { name: string; text: string }
 

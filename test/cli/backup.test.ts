@@ -135,3 +135,14 @@ test('a file that does not exist is named', async () => {
   expect(await ran('restore', '/nowhere/sluice.backup')).toBe(1)
   expect(context.err.text()).toContain('Cannot read /nowhere/sluice.backup')
 })
+
+test('a file that cannot be written is named', async () => {
+  const { folder, file, context, ran } = await operating({ sources: [shop] })
+  await writeFile(file, 'not a folder')
+  expect(await ran('backup', '-o', join(folder, 'none', 'sluice.backup'))).toBe(1)
+  expect(await ran('export', '-o', file)).toBe(1)
+  expect(context.err.said).toEqual([
+    expect.stringMatching(`^Cannot write ${folder}/none/sluice.backup: ENOENT`),
+    expect.stringMatching(`^Cannot write ${file}/sources.yaml: EEXIST`),
+  ])
+})

@@ -83,7 +83,7 @@ async function writeWhole(path: string, text: string): Promise<void> {
     await rename(partial, path)
   } catch (cause) {
     await rm(partial, { force: true }).catch(() => undefined)
-    throw cannotWrite(cause)
+    throw cannotWrite(path, cause)
   }
 }
 
