@@ -38,6 +38,9 @@ const flag = z
   .transform((text) => text === 'true' || text === '1')
 
 /** In hours, because `durationMs` does not take days. */
+const oneOf = <const T extends readonly string[]>(words: T) =>
+  z.enum(words, { error: ({ input }) => `"${input}" is not one of ${words.join(', ')}` })
+
 const hours = (span: number) => `${span / 3_600_000}h`
 
 const durationMs = z.string().transform((text, ctx) => {
@@ -139,7 +142,7 @@ const environment = z.object({
   /** PEM files: Sluice's certificate for brokers, and its key without passphrase. */
   KAFKA_SSL_CERT: z.string().optional(),
   KAFKA_SSL_KEY: z.string().optional(),
-  KAFKA_SASL_MECHANISM: z.enum(['plain', 'scram-sha-256', 'scram-sha-512']).optional(),
+  KAFKA_SASL_MECHANISM: oneOf(['plain', 'scram-sha-256', 'scram-sha-512']).optional(),
   KAFKA_SASL_USERNAME: z.string().optional(),
   KAFKA_SASL_PASSWORD: z.string().optional(),
   /** Confluent-compatible; user and password are sent as basic auth. */
@@ -184,7 +187,7 @@ const environment = z.object({
   /** The first encrypts secrets and signs settings; all decrypt and verify. */
   CONFIG_KEY: keys,
   /** `accept` only during an upgrade from unsigned settings, which anyone who can write to the topic can make. */
-  UNSIGNED_SETTINGS: z.enum(['accept', 'refuse'], 'accept or refuse').default('refuse'),
+  UNSIGNED_SETTINGS: oneOf(['accept', 'refuse']).default('refuse'),
   /** Load balancers whose `X-Forwarded-For` has the client's address. */
   TRUST_PROXY: proxies.default([]),
   /** Private addresses that webhooks may reach. */
@@ -205,7 +208,7 @@ const environment = z.object({
   DELIVERY_SLOTS: whole(1, 65_536).default(512),
   /** Idle connections to webhooks that a process keeps open. */
   DELIVERY_IDLE_CONNECTIONS: whole(0, 65_536).default(2_048),
-  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 })
 
 export const SETTINGS: readonly string[] = [...Object.keys(environment.shape), ...TRACE_SETTINGS]
