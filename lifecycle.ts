@@ -31,6 +31,9 @@ export type Context = {
   closing: AsyncDisposableStack
 }
 
+/** For `closing.adopt`. */
+export const close = (open: { close(): void | Promise<void> }): void | Promise<void> => open.close()
+
 /** Longer than the 10 s for work in flight. Supervisors must wait longer. */
 export const SHUTDOWN_MS = 15_000
 
@@ -157,21 +160,19 @@ export type CommonParts = {
 export async function openCommon(context: Context, notReady: Probe['notReady']): Promise<CommonParts> {
   const { config, log, connection, onFatal, onAway, closing } = context
   const probe = probeUntilClosed(context, notReady)
-  const ops = closing.adopt(await serveOps({ host: config.host, port: config.port, probe }), (open) =>
-    open.close(),
-  )
+  const ops = closing.adopt(await serveOps({ host: config.host, port: config.port, probe }), close)
   log.info({ port: ops.port }, `${config.role} starting`)
   await prepareKafka(connection, config, onAway)
   const registry = openRegistry(config.registry, { onAway, waitMs: SCHEMA_WAIT_MS })
   const deliveries = await openCodec(registry, 'delivery', `${connection.named(DELIVERIES)}-value`)
   const settings = closing.adopt(
     await followSettings({ connection, keys: config.configKeys, onFatal }),
-    (open) => open.close(),
+    close,
   )
   watchUnreadable(settings, ['source', 'destination'])
   const producer = closing.adopt(
     await createProducer(connection, { maxQueuedBytes: Number.POSITIVE_INFINITY, onAck: countAck }),
-    (open) => open.close(),
+    close,
   )
   watchProducer(producer)
   return { registry, deliveries, settings, producer }

@@ -7,7 +7,7 @@ import { CLOSE_MS } from '../kafka/client.ts'
 import { watchRooms } from '../kafka/metrics.ts'
 import { createProducer } from '../kafka/produce/produce.ts'
 import { createFencedWriter } from '../kafka/produce/transactions.ts'
-import { type Context, probeUntilClosed, run } from '../lifecycle.ts'
+import { type Context, close, probeUntilClosed, run } from '../lifecycle.ts'
 import { prepareKafka } from '../schemas/prepare-kafka.ts'
 import { DEAD, EVENTS } from '../schemas/topics.ts'
 import { followSettings, watchUnreadable } from '../settings/follow.ts'
@@ -70,7 +70,7 @@ async function openSettings({ config, connection, closing, onFatal }: Context) {
 
 function configured({ config, closing, log }: Context, ca: ReturnType<typeof trustedRoots>) {
   const { configKeys: keys, tokens, trustProxy, ingest, delivery } = config
-  const egress = closing.adopt(createEgress({ ...config.egress, log }), (open) => open.close())
+  const egress = closing.adopt(createEgress({ ...config.egress, log }), close)
   const openPoster = () => createPoster({ limitMs: delivery.responseTimeoutMs, egress, ca })
   const tokenLimits = createTokenLimits(() => performance.now())
   return { keys, tokens, trustProxy, ingest, ladder: delivery, egress, openPoster, tokenLimits }
@@ -84,8 +84,4 @@ function limitsOf({ delivery }: Context['config'], retention: Retention): Consol
     eventsKeptMs: retention.of(EVENTS) ?? null,
     deadKeptMs: retention.of(DEAD) ?? null,
   }
-}
-
-function close(open: { close(): Promise<void> }): Promise<void> {
-  return open.close()
 }

@@ -6,7 +6,7 @@ import { CLOSE_MS } from '../kafka/client.ts'
 import { watchConsumers } from '../kafka/metrics.ts'
 import { lossesOf } from '../kafka/produce/dropped.ts'
 import { createProducer } from '../kafka/produce/produce.ts'
-import { type CommonParts, type Context, openCommon, run } from '../lifecycle.ts'
+import { type CommonParts, type Context, close, openCommon, run } from '../lifecycle.ts'
 import { createPausingClock } from '../process/pausing-clock.ts'
 import { openCodec } from '../schemas/registry.ts'
 import { ATTEMPTS } from '../schemas/topics.ts'
@@ -75,9 +75,9 @@ async function openAttempts({ connection, log, closing }: Context, { registry }:
 }
 
 function openPoster({ config, log, closing }: Context, ca: string[] | undefined) {
-  const egress = closing.adopt(createEgress({ ...config.egress, log }), (open) => open.close())
+  const egress = closing.adopt(createEgress({ ...config.egress, log }), close)
   const { responseTimeoutMs: limitMs, idleConnections: maxIdle } = config.delivery
-  return closing.adopt(createPoster({ limitMs, egress, ca, maxIdle }), (open) => open.close())
+  return closing.adopt(createPoster({ limitMs, egress, ca, maxIdle }), close)
 }
 
 function openLanes({ config, closing }: Context, { webhooks, now }: Pick<LaneOptions, 'webhooks' | 'now'>) {
@@ -100,7 +100,7 @@ function openLanes({ config, closing }: Context, { webhooks, now }: Pick<LaneOpt
 
 function openStorage({ config, connection, log, closing }: Context) {
   const onChange = logShortage(log, { during: 'retries wait', after: 'retries continue' })
-  return closing.adopt(watchStorage({ connection, limits: config.storage, onChange }), (open) => open.close())
+  return closing.adopt(watchStorage({ connection, limits: config.storage, onChange }), close)
 }
 
 function isIdle(lane: Lane): boolean {

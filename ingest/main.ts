@@ -6,7 +6,7 @@ import { CLOSE_MS } from '../kafka/client.ts'
 import { countAck, watchProducer, watchRooms } from '../kafka/metrics.ts'
 import { lossesOf } from '../kafka/produce/dropped.ts'
 import { createProducer } from '../kafka/produce/produce.ts'
-import { probeUntilClosed, run } from '../lifecycle.ts'
+import { close, probeUntilClosed, run } from '../lifecycle.ts'
 import { registry } from '../process/metrics.ts'
 import { prepareKafka } from '../schemas/prepare-kafka.ts'
 import { openRegistry } from '../schemas/registry.ts'
@@ -28,17 +28,17 @@ await run('ingest', async (context) => {
   const { config, log, connection, tracer, onFatal, onAway, closing } = context
   let ready: () => string | undefined = () => 'the schemas are not registered yet'
   const probe = probeUntilClosed(context, () => ready())
-  closing.adopt(await serveOps({ host: config.host, port: config.metricsPort, probe }), (it) => it.close())
+  closing.adopt(await serveOps({ host: config.host, port: config.metricsPort, probe }), close)
   await prepareKafka(connection, config, onAway)
   const settings = closing.adopt(
     await followSettings({ connection, keys: config.configKeys, kinds: ['source', 'suppression'], onFatal }),
-    (it) => it.close(),
+    close,
   )
   watchUnreadable(settings, ['source', 'suppression'])
   const meter = createMeter(registry)
   const producer = closing.adopt(
     await createProducer(connection, { maxQueuedBytes: MAX_QUEUED_BYTES, pace: PACE, onAck: countAck }),
-    (it) => it.close(),
+    close,
   )
   watchProducer(producer)
   const rejectedProducer = closing.adopt(
@@ -50,9 +50,7 @@ await run('ingest', async (context) => {
     during: 'calls are refused (503 storage_full)',
     after: 'calls are accepted',
   })
-  const storage = closing.adopt(watchStorage({ connection, limits: config.storage, onChange }), (it) =>
-    it.close(),
-  )
+  const storage = closing.adopt(watchStorage({ connection, limits: config.storage, onChange }), close)
   watchRooms(storage)
   let isListening = false
   ready = () => notReady(settings, producer, storage, isListening)
@@ -74,9 +72,7 @@ await run('ingest', async (context) => {
     log,
   })
   const { trustProxy, host, port } = config
-  const app = closing.adopt(createApp({ ...pipeline, meter, probe, log, tracer, trustProxy }), (it) =>
-    it.close(),
-  )
+  const app = closing.adopt(createApp({ ...pipeline, meter, probe, log, tracer, trustProxy }), close)
   await settings.loaded // before that every write key is unknown
   const address = await app.listen({ host, port, backlog: BACKLOG })
   isListening = true

@@ -3,7 +3,7 @@ import { consume } from '../kafka/consume/consume.ts'
 import { watchConsumers } from '../kafka/metrics.ts'
 import { createProducer } from '../kafka/produce/produce.ts'
 import { openReader } from '../kafka/tables/reader.ts'
-import { type CommonParts, type Context, openCommon, run } from '../lifecycle.ts'
+import { type CommonParts, type Context, close, openCommon, run } from '../lifecycle.ts'
 import { createSlices } from '../process/slices.ts'
 import { openCodec } from '../schemas/registry.ts'
 import { EVENTS, SEEN } from '../schemas/topics.ts'
@@ -48,7 +48,7 @@ async function openDuplicates({ config, log, connection, onFatal, closing }: Con
     await createProducer(connection, { maxQueuedBytes: MAX_SEEN_BYTES, pace: SEEN_PACE }),
     (open) => open.close(CLOSE_MS),
   )
-  const reader = closing.adopt(await openReader({ connection, topic: SEEN, onFatal }), (open) => open.close())
+  const reader = closing.adopt(await openReader({ connection, topic: SEEN, onFatal }), close)
   const duplicates = closing.adopt(
     createDuplicates({
       reader,
@@ -94,7 +94,7 @@ async function startConsumer(
       tracer,
       describe: ofEvent,
     }),
-    (open) => open.close(),
+    close,
   )
   watchConsumers([consumer])
   return consumer

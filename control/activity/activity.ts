@@ -1,7 +1,7 @@
 import type { Ladder } from '../../delivery/ladder.ts'
 import { openOffsets } from '../../kafka/admin/offsets.ts'
 import { openReader } from '../../kafka/tables/reader.ts'
-import type { Context } from '../../lifecycle.ts'
+import { type Context, close } from '../../lifecycle.ts'
 import type { Attempt } from '../../schemas/attempt.ts'
 import type { Codec, SchemaName } from '../../schemas/codec.ts'
 import type { Event } from '../../schemas/event.ts'
@@ -52,7 +52,7 @@ export async function openActivity(parts: Parts): Promise<Opened> {
   const health = createHealth({ destinations: settings.destinations, figures, now: Date.now })
   const decoding = await openDecoding(parts)
   const { attempt, delivery, event, rejected } = decoding
-  const [attempts, dead, faults, { events, latestEvents, deliveries, trace, close: closeReading }] =
+  const [attempts, dead, faults, { events, latestEvents, deliveries, trace, closeReaders }] =
     await Promise.all([
       followAttempts({
         ...attempt,
@@ -70,7 +70,7 @@ export async function openActivity(parts: Parts): Promise<Opened> {
   closing.adopt(attempts, close)
   closing.adopt(dead, close)
   closing.adopt(faults, close)
-  closing.defer(closeReading)
+  closing.defer(closeReaders)
   watchHeld({
     [ATTEMPTS]: () => attempts.recent.all().length,
     [DEAD]: () => dead.recent.all().length,
@@ -98,8 +98,6 @@ export async function openActivity(parts: Parts): Promise<Opened> {
     openOffsets: () => openOffsets(connection),
   }
 }
-
-const close = (open: { close(): Promise<void> }) => open.close()
 
 type Decoding<T> = { codec: Codec<T>; onUnreadable: (reason: Unreadable) => void }
 
@@ -157,7 +155,7 @@ async function openReading({ connection, delivery, decoding, onFatal }: Reading)
       ladder: delivery,
       responseTimeoutMs: delivery.responseTimeoutMs,
     }),
-    close: async () => void (await Promise.all(readers.map((reader) => reader.close()))),
+    closeReaders: async () => void (await Promise.all(readers.map((reader) => reader.close()))),
   }
 }
 

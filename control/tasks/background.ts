@@ -2,7 +2,7 @@ import { countAck, watchProducer } from '../../kafka/metrics.ts'
 import { createProducer, type Producer } from '../../kafka/produce/produce.ts'
 import { createFencedWriter, type FencedWriter } from '../../kafka/produce/transactions.ts'
 import { rangesByTime } from '../../kafka/tables/ranges.ts'
-import type { Context } from '../../lifecycle.ts'
+import { type Context, close } from '../../lifecycle.ts'
 import { type Codec, SCHEMA_WAIT_MS } from '../../schemas/codec.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import type { Event } from '../../schemas/event.ts'
@@ -40,10 +40,10 @@ const PARTITIONS_AT_ONCE = 3
 /** One process does all of it. If it ends, another takes over. */
 export async function openBackground(parts: Parts): Promise<Background> {
   const { config, connection, closing, onFatal, onAway, settings } = parts
-  const tasks = closing.adopt(await followTasks(connection, onFatal), (open) => open.close())
+  const tasks = closing.adopt(await followTasks(connection, onFatal), close)
   const taskWriter = closing.adopt(
     createFencedWriter({ connection, transactionalId: 'control.tasks', table: tasks.table }),
-    (open) => open.close(),
+    close,
   )
   const producer = closing.adopt(await createProducer(connection, { onAck: countAck }), (open) =>
     open.close(),
@@ -51,7 +51,7 @@ export async function openBackground(parts: Parts): Promise<Background> {
   const registry = openRegistry(config.registry, { onAway, waitMs: SCHEMA_WAIT_MS })
   const event = await openCodec(registry, 'event', `${connection.named(EVENTS)}-value`)
   const delivery = await openCodec(registry, 'delivery', `${connection.named(DELIVERIES)}-value`)
-  const { readerOf } = closing.adopt(openReaders(connection, onFatal), (open) => open.close())
+  const { readerOf } = closing.adopt(openReaders(connection, onFatal), close)
   const perform = performer({ ...parts, tasks, taskWriter, producer, event, delivery, readerOf })
   const tidyUp = async (task: Task) => {
     if (task.kind === 'replay') await forgetReplay(task, connection)
@@ -63,7 +63,7 @@ export async function openBackground(parts: Parts): Promise<Background> {
   async function start(): Promise<void> {
     await Promise.all([settings.loaded, tasks.loaded])
     const running = { connection, tasks, taskWriter, perform, tidyUp, producer, onFatal }
-    closing.adopt(await runTasks(running), (open) => open.close())
+    closing.adopt(await runTasks(running), close)
   }
 
   const rangesOf: Background['rangesOf'] = (request) => rangesByTime(connection, request)

@@ -2,7 +2,7 @@ import { Gauge } from 'prom-client'
 import { openOffsets } from '../../../kafka/admin/offsets.ts'
 import { poll } from '../../../kafka/admin/poll.ts'
 import { openRetentions } from '../../../kafka/admin/topics.ts'
-import type { Context } from '../../../lifecycle.ts'
+import { type Context, close } from '../../../lifecycle.ts'
 import { registry } from '../../../process/metrics.ts'
 import type { Replay } from '../../../schemas/task.ts'
 import { DEAD, topics as tableOfTopics } from '../../../schemas/topics.ts'
@@ -25,7 +25,7 @@ export function openLag({ config, connection, closing, tasks }: Parts): Lag {
       connection.failures.add({ kind: 'lag', text: 'the consumer groups cannot be observed', err }),
     observations: observationsFor(config.delivery.responseTimeoutMs),
   })
-  closing.adopt(lag, (open) => open.close())
+  closing.adopt(lag, close)
   watchLag(lag)
   return lag
 }
