@@ -100,7 +100,7 @@ function countAnswers(register: Registry): HttpMeter['answered'] {
   return (code) => answers.set(code, (answers.get(code) ?? 0) + 1)
 }
 
-export function gauge(
+function gauge(
   register: Registry,
   [name, help]: [string, string],
   value: () => number | Promise<number>,

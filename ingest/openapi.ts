@@ -126,7 +126,7 @@ const NEEDS: Readonly<Record<RouteType, readonly string[]>> = {
   batch: ['batch'],
 }
 
-export const bodyOf = (type: RouteType) => ({
+const bodyOf = (type: RouteType) => ({
   allOf: [{ $ref: `#/components/schemas/${type === 'batch' ? 'Batch' : 'Call'}` }, { required: NEEDS[type] }],
 })
 
@@ -139,7 +139,7 @@ const writeKey = { type: 'string', description: 'If it is neither the user name 
 const code = { type: 'string', enum: CODES }
 const message = { type: 'string' }
 
-export const SCHEMAS = {
+const SCHEMAS = {
   Anything: { type: 'object' },
   CallType: { type: 'string', enum: CALL_TYPES },
   Call: {

@@ -9,7 +9,7 @@ import { DEAD, DELIVERIES, DUE, EVENTS } from './topics.ts'
  * progress. A finished task contains no user ids.
  */
 
-export const cause = z
+const cause = z
   .strictObject({ code: z.string(), message: z.string() })
   .describe('Why it failed, or was cancelled without a request.')
 

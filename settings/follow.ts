@@ -174,7 +174,7 @@ async function caughtUpSurely(table: Table): Promise<void> {
 }
 
 /** A call during a run waits for the next run. */
-export function shared(work: () => Promise<void>): () => Promise<void> {
+function shared(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined
   let following: Promise<void> | undefined
   function start(): Promise<void> {

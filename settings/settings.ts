@@ -262,7 +262,6 @@ export const storedComputation = computationShape.extend({
     .describe('ISO 8601 UTC; null: never. A sync does not change the setting, so `version` stays.'),
 })
 
-export type Webhook = z.infer<typeof webhookShape>
 export type Source = z.infer<typeof storedSource>
 export type Destination = z.infer<typeof storedDestination>
 export type Suppression = z.infer<typeof storedSuppression>

@@ -4,7 +4,7 @@ import { posix } from 'node:path'
 export type Built = { base: string; files: ReadonlySet<string>; pages: ReadonlyMap<string, string> }
 
 /** Paths of control beside the site. */
-export const BESIDE = ['api/']
+const BESIDE = ['api/']
 
 /** @returns links of pages to missing files or headings, as `page: link`. */
 export function brokenLinks(built: Built): string[] {

@@ -14,7 +14,7 @@ export const slugOf = (heading: string): string =>
     .replace(/[^\p{L}\p{N}_\- ]/gu, '')
     .replaceAll(' ', '-')
 
-export const row = (...cells: readonly string[]): string =>
+const row = (...cells: readonly string[]): string =>
   `| ${cells.map((cell) => cell.replaceAll(/\s*\n\s*/g, ' ').replaceAll('|', '\\|')).join(' | ')} |`
 
 export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>

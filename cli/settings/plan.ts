@@ -87,7 +87,7 @@ type Draft = { steps: Step[]; faults: PlacedFault[] }
  * The steps from the current settings to the declared ones, or all faults.
  * @param state has secrets in clear text where they equal the declared ones
  */
-export function plan(
+function plan(
   declaration: Declaration,
   state: State,
   options: PlanOptions,

@@ -89,7 +89,7 @@ export const broken = (cause: unknown): Delivered => ({
   error: fault('gave_up', 'The batch could not be sent because of an error in this library.', { cause }),
 })
 
-export const factsOf = ({ error: { status, reason }, tries }: LastTry) => ({
+const factsOf = ({ error: { status, reason }, tries }: LastTry) => ({
   tries,
   ...(status !== undefined && { status }),
   ...(reason !== undefined && { reason }),

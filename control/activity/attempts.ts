@@ -170,7 +170,7 @@ const attemptsQueryShape = z.strictObject({
 
 const FIELDS = ['destinationId', 'sourceId', 'outcome', 'deliveryId', 'messageId'] as const
 
-export function matchesQuery(query: z.infer<typeof attemptsQueryShape>): (held: RecentAttempt) => boolean {
+function matchesQuery(query: z.infer<typeof attemptsQueryShape>): (held: RecentAttempt) => boolean {
   const fields = FIELDS.filter((field) => query[field] !== undefined)
   return (held) => isWithin(held, query) && fields.every((field) => held.attempt[field] === query[field])
 }

@@ -105,7 +105,7 @@ const isPage = ({ method, url, headers }: FastifyRequest): boolean =>
   !OTHERS.test(url)
 
 /** Allows the page's own scripts, and requests to its origin and `asks`. @param nonce of inline styles. */
-export const policy = ({ nonce, asks }: { nonce: string; asks: string }): string =>
+const policy = ({ nonce, asks }: { nonce: string; asks: string }): string =>
   [
     "default-src 'none'",
     "script-src 'self'",

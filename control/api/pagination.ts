@@ -10,7 +10,7 @@ export const pageShape = z.strictObject({
 
 export const pageOf = (shown: z.ZodType) => z.strictObject({ items: z.array(shown), next: nextShape })
 
-export const nextShape = z
+const nextShape = z
   .string()
   .nullable()
   .describe('Pass it as `cursor` to get the next page; null on the last one.')

@@ -18,7 +18,6 @@ const FORMAT = 1
 const keyIdOf = (key: Buffer) => createHmac('sha256', key).update('key id').digest('base64url').slice(0, 12)
 
 export const BACKED_UP = [...KINDS, 'deletion'] as const
-export type BackedUp = (typeof BACKED_UP)[number]
 
 const counts = z.record(z.enum(BACKED_UP), z.number())
 const headShape = z.looseObject({

@@ -196,7 +196,7 @@ const dryRunShape = z.strictObject({
 })
 
 /** @param shown the record's schema, with its OpenAPI id. */
-export const draftOf = (shown: z.ZodObject) =>
+const draftOf = (shown: z.ZodObject) =>
   shown
     .extend({
       changed: z

@@ -19,7 +19,7 @@ import { callShape, sampleEvent, testEvent } from './test-call.ts'
 import { ruledPosting, testedRulesShape } from './test-rules.ts'
 
 /** Per process. Tests are for debugging, not for load. */
-export const MAX_AT_ONCE = 10
+const MAX_AT_ONCE = 10
 
 const headersShape = z.record(z.string(), z.string())
 

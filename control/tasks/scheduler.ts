@@ -148,8 +148,7 @@ export class TaskFailed extends CodedError {
 }
 
 /** A sync builds on the one before. */
-export const queueOf = (task: Task) =>
-  task.kind === 'sync' ? `${task.of.kind}/${task.of.id}` : taskKey(task)
+const queueOf = (task: Task) => (task.kind === 'sync' ? `${task.of.kind}/${task.of.id}` : taskKey(task))
 
 export function runningSync(of: Sync['of'], { pending }: Pick<TaskIndex, 'pending'>): Sync | undefined {
   for (const task of pending.values())

@@ -154,7 +154,7 @@ async function answerProbe(path: string, probe: Probe, reply: FastifyReply): Pro
   reply.code(status).type(type).headers(CORS).send(body)
 }
 
-export function timed(ingest: Ingest, meter: Pick<Meter, 'began' | 'ended'>): Ingest {
+function timed(ingest: Ingest, meter: Pick<Meter, 'began' | 'ended'>): Ingest {
   // not async, which would keep the request's body in memory
   return (received, ip, trace) => {
     const { type } = received

@@ -91,7 +91,7 @@ function collect(exchange: Exchange, limit: BodyLimit, lease: Lease): Promise<Re
 export type End = Code | 'gone' | 'end'
 
 /** Reads a body. Ignores the rest once `take` returns a code. Calls `ended` once. */
-export function readChunks(
+function readChunks(
   { request, response }: Exchange,
   take: (chunk: Buffer) => Code | undefined,
   ended: (end: End) => void,
@@ -153,7 +153,7 @@ export const inflatedBytes = (wire: number, limit: number): number =>
   Math.min(limit, Math.max(GZIP_FREE, wire * GZIP_TIMES))
 
 /** zlib stops at most 16 KB beyond `limit`. Synchronous: 450 KB take only 0.4 ms. */
-export function inflate(bytes: Buffer, limit: number): Buffer | 'too_large' | 'broken' {
+function inflate(bytes: Buffer, limit: number): Buffer | 'too_large' | 'broken' {
   try {
     return gunzipSync(bytes, { maxOutputLength: limit })
   } catch (error) {

@@ -33,7 +33,7 @@ export const methodOf = ({ serves }: Route): 'GET' | 'POST' =>
 
 const PIXEL = /^\/v1\/pixel\/[^/]+\/?$/
 
-export const isPixel = (path: string): boolean => PIXEL.test(path)
+const isPixel = (path: string): boolean => PIXEL.test(path)
 
 export function allowed(path: string): string | undefined {
   const route = routeAt(path)

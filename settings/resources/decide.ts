@@ -114,7 +114,7 @@ export type Checking<G, T> = {
 }
 
 /** Restores masked values, then validates. @returns the parsed body, or all of its faults. */
-export function check<G extends object, T extends Stamp>(
+function check<G extends object, T extends Stamp>(
   resource: Resource<G, T>,
   request: Checking<G, T>,
 ): Checked<G> {
@@ -151,7 +151,7 @@ function idFaults<G extends object, T extends Stamp>(
   return old ? [] : idTaken(resource, id, facts)
 }
 
-export function idTaken<G extends object, T extends Stamp>(
+function idTaken<G extends object, T extends Stamp>(
   resource: Resource<G, T>,
   id: string,
   facts: Facts,

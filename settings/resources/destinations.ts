@@ -71,7 +71,7 @@ function hashKeyOf(
 type By = { old: Destination | undefined; now: string }
 
 /** Stored destinations are exempt: a later rule must not make them unreadable. `now`: ISO 8601 UTC. */
-export const destinationFaults = (body: Members, { old, now }: By): Fault[] => [
+const destinationFaults = (body: Members, { old, now }: By): Fault[] => [
   ...rotationFaults(body, { old, now }, SHARED_SECRET),
   ...secretFaults(body, old),
   ...duplicateStatusFaults(body.retryOn),
@@ -154,7 +154,7 @@ function duplicateStatusFaults(statuses: unknown): Fault[] {
 }
 
 /** Leaves out URLs beyond the limit: they are invalid anyway. */
-export function urlsOf(body: unknown): string[] {
+function urlsOf(body: unknown): string[] {
   return urlValues(body)
     .filter((url) => typeof url === 'string')
     .slice(0, MAX_WEBHOOKS)

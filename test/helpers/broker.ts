@@ -6,7 +6,6 @@ import { until } from '../../harness/until.ts'
 import { closing, connectTo } from './cluster.ts'
 
 export { type OwnBroker, startOwnCluster } from '../../harness/kafka/broker.ts'
-export { endsOf, goneBetween, imageOf, type OffsetRange } from '../../harness/kafka/disk.ts'
 
 /** With the format of the run's broker. */
 export const startOwnBroker = (options: harness.OwnBrokerOptions = {}): Promise<OwnBroker> =>

@@ -44,7 +44,7 @@ export const eventKey = ({ sourceId, messageId, receivedAt }: FoundEvent): strin
 const CLOCK_TOLERANCE = { before: 5_000, after: 20_000 }
 
 /** Finds an event again. @returns undefined if it lacks an id or a time. */
-export const locationOf = ({ sourceId, messageId, receivedAt }: FoundEvent) =>
+const locationOf = ({ sourceId, messageId, receivedAt }: FoundEvent) =>
   messageId === null || receivedAt === null
     ? undefined
     : { sourceId, messageId, ...within(Date.parse(receivedAt), CLOCK_TOLERANCE) }

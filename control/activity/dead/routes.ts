@@ -160,7 +160,7 @@ async function respond(
 export type Count = z.infer<typeof countShape>
 
 /** Largest first. */
-export function counts(letters: Iterable<DeadLetter>): Count[] {
+function counts(letters: Iterable<DeadLetter>): Count[] {
   const found = new Map<string, Count>()
   for (const { destinationId, reason } of letters) {
     const key = `${destinationId}/${reason}`

@@ -72,7 +72,7 @@ const listedFields = {
 
 const listedShape = z.strictObject(listedFields).meta({ id: 'Delivery' })
 
-export const deliveryShape = z
+const deliveryShape = z
   .strictObject({
     ...listedFields,
     attempts: z.array(attemptShape).describe('Known attempts, oldest first.'),

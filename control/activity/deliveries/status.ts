@@ -22,7 +22,7 @@ type Known = ReturnType<History['of']> & Pick<History, 'knownSince'>
 const CLOCK_TOLERANCE_MS = 2_000
 
 /** A replay starts over: earlier attempts belong to the original entry. */
-export function statusOf(
+function statusOf(
   { routedAt, replay }: Pick<Listed, 'routedAt' | 'replay'>,
   known: Known,
   ladder: Ladder,

@@ -4,7 +4,7 @@ import { z } from 'zod'
  * `warn`: it falls behind. `stall`: its consumer makes no progress. `stop`: it has no consumer. `rewind`: it was set
  * back.
  */
-export const STATUSES = ['ok', 'warn', 'stall', 'stop', 'rewind'] as const
+const STATUSES = ['ok', 'warn', 'stall', 'stop', 'rewind'] as const
 
 export type LagItem = z.infer<typeof lagItemShape>
 

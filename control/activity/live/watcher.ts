@@ -99,6 +99,6 @@ export function sseOf(event: EventName, json: string, id?: string): string {
   return `${head}event: ${event}\ndata: ${json}\n\n`
 }
 
-export const RETRY = 'retry: 2000\n\n'
+const RETRY = 'retry: 2000\n\n'
 /** Keeps proxies from closing the connection. */
-export const HEARTBEAT = ': still here\n\n'
+const HEARTBEAT = ': still here\n\n'

@@ -41,7 +41,7 @@ export const previewShape = z
 
 export type PreviewRequest = z.infer<typeof previewShape>
 
-export const OUTCOMES = ['sent', 'filtered', 'sampled_out', 'failed'] as const
+const OUTCOMES = ['sent', 'filtered', 'sampled_out', 'failed'] as const
 
 const text = z.string().nullable()
 

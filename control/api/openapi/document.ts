@@ -115,7 +115,7 @@ function bodyOf({ body }: Operation, schemaOf: SchemaOf) {
   return { required: body.required, content: Object.fromEntries(types) }
 }
 
-export const ABOUT = `Change settings, audiences and traits, delete users, replay deliveries, and see what is happening. Every request needs a token, or
+const ABOUT = `Change settings, audiences and traits, delete users, replay deliveries, and see what is happening. Every request needs a token, or
 the cookie of a session.
 
 Every error is \`{code, message, errors}\`: programs rely on \`code\`, people read \`message\`, and \`errors\` lists everything that is

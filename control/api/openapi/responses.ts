@@ -71,7 +71,7 @@ const faultShape = z
   })
   .meta({ id: 'Fault' })
 
-export const problemShape = z
+const problemShape = z
   .strictObject({
     code: z.enum(CODES),
     message: z.string().describe('What to do, for people. Do not parse it.'),

@@ -6,7 +6,7 @@ import { chromiumPath, openChromium } from './chromium.ts'
 import { openVisitor, type Visit, type VisitOptions, type Visitor, visit } from './visit.ts'
 
 export const ADMIN = 'test-admin-token-0123456789'
-export const VIEW = 'test-view-token-0123456789'
+const VIEW = 'test-view-token-0123456789'
 
 type VisitorOptions = VisitOptions & {
   /** By default the admin. */
@@ -36,7 +36,7 @@ export function onStage(blocks: Record<string, (on: () => Stage) => void>): void
   })
 }
 
-export async function openStage(): Promise<Stage> {
+async function openStage(): Promise<Stage> {
   const [good, bad, browser, sluice] = await Promise.all([
     startReceiver(),
     startReceiver(),

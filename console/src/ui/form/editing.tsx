@@ -62,7 +62,7 @@ export type EditBase<T> = {
 type EditState<T> = { base: T; startVersion: number; isTouched: boolean }
 
 /** Follows the latest version until the user touches the form. */
-export function useEditBase<T extends Versioned>(latest: T): EditBase<T> {
+function useEditBase<T extends Versioned>(latest: T): EditBase<T> {
   const [state, setState] = useState<EditState<T>>({
     base: latest,
     startVersion: latest.version,

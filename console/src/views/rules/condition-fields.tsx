@@ -86,7 +86,7 @@ const isTyped = (operator: FormOperator) => operator === 'eq' || operator === 'n
 
 const ORDER = ['input' as const, 'description' as const, 'error' as const]
 
-export const PATHS_ID = 'rule-paths'
+const PATHS_ID = 'rule-paths'
 
 type PathProps = {
   label: string

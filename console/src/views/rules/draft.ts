@@ -7,7 +7,7 @@ export type RedactionDraft = { key: number; path: string; as: Redaction }
 
 export const MAX_REDACTIONS = 100
 
-export const SAMPLED_BY = ['user', 'event'] as const
+const SAMPLED_BY = ['user', 'event'] as const
 export type SampleDraft = { percent: string; by: (typeof SAMPLED_BY)[number] }
 
 /**
@@ -87,7 +87,7 @@ export function toRules(draft: RulesDraft): Record<string, unknown> | undefined 
 }
 
 /** Undefined if not JSON. */
-export function parsed(text: string): unknown {
+function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

@@ -34,7 +34,7 @@ export function withOperator(condition: ConditionDraft, operator: FormOperator):
 export const isListOperator = (operator: FormOperator): boolean => operator === 'in' || operator === 'nin'
 export const hasValue = (operator: FormOperator): boolean => operator !== 'exists' && operator !== 'missing'
 /** For strings only: digits need no quotes. */
-export const isTextOperator = (operator: FormOperator): boolean =>
+const isTextOperator = (operator: FormOperator): boolean =>
   ['startsWith', 'endsWith', 'contains', 'matches'].includes(operator)
 
 type Leaf = { path: string; [operator: string]: unknown }
