@@ -17,7 +17,7 @@ import {
   type SourceByWriteKey,
   sourceOf,
 } from './call/authenticate.ts'
-import { type Decision, decide, type Known, refuse } from './call/decide.ts'
+import { type Decision, decide, type RequestFacts, refuse } from './call/decide.ts'
 import { parseCost } from './call/json.ts'
 import type { Meter, RejectedCalls, Summary } from './metrics.ts'
 import {
@@ -35,8 +35,8 @@ const DEADLINE_MS = 10_000
 
 export type PipelineOptions = {
   sourceByWriteKey: SourceByWriteKey
-  suppressedUsers: (sourceId: string) => Known['suppressed']
-  newId: Known['newId']
+  suppressedUsers: (sourceId: string) => RequestFacts['suppressed']
+  newId: RequestFacts['newId']
   /** Milliseconds since 1970. */
   now: () => number
   /** Milliseconds, monotonic. */
@@ -159,8 +159,8 @@ function decideRequest(received: Received, ip: string, options: Parts): Decided 
   if (full) return { decision: refuse(full, id), limit: undefined }
   const wait = limit && sourceLimits.draw(limit, countCalls(request))
   if (wait) return { decision: refuse('rate_limited', id, rateLimited(limit, wait)), limit: undefined }
-  const known = { receivedAt: now(), ip, newId, suppressed: suppressedUsers(id) }
-  return { decision: decide(request, known), limit }
+  const facts = { receivedAt: now(), ip, newId, suppressed: suppressedUsers(id) }
+  return { decision: decide(request, facts), limit }
 }
 
 function recordsOf(

@@ -69,15 +69,19 @@ export function acceptBatch(
       return { ok: false, code: whyUnbounded(value, SHARED_LEVELS) }
   const shared = readShared(body)
   if (shared.bytes > CALL_BYTES) return { ok: false, code: 'batch_too_large' }
-  const most = MADE_BYTES + MADE_TIMES * countedBytes(size)
-  return acceptCalls(calls, { facts: { ...facts, shared }, suppressed, most })
+  const maxBytes = MADE_BYTES + MADE_TIMES * countedBytes(size)
+  return acceptCalls(calls, { facts: { ...facts, shared }, suppressed, maxBytes })
 }
 
-type Rules = { facts: Facts; suppressed: Users | undefined; most: number }
+/** `maxBytes`: what the records of all calls may take. */
+type AcceptOptions = { facts: Facts; suppressed: Users | undefined; maxBytes: number }
 
-function acceptCalls(calls: readonly unknown[], { facts, suppressed, most }: Rules): BatchAccepted {
+function acceptCalls(
+  calls: readonly unknown[],
+  { facts, suppressed, maxBytes }: AcceptOptions,
+): BatchAccepted {
   const result: Calls = { ok: true, events: [], rejected: [], suppressed: [] }
-  let left = most
+  let left = maxBytes
   for (const [index, call] of calls.entries()) {
     if (suppressed && isSuppressed(call, suppressed)) {
       result.suppressed.push(typeOf(call))

@@ -10,7 +10,7 @@ import type { Authenticated } from './authenticate.ts'
 import { acceptBatch, countedBytes, isSuppressed, type StatedType } from './batch.ts'
 import type { Parsed } from './json.ts'
 
-export type Known = Omit<Facts, 'sourceId' | 'shared' | 'addressRule'> & {
+export type RequestFacts = Omit<Facts, 'sourceId' | 'shared' | 'addressRule'> & {
   suppressed: Users | undefined
 }
 
@@ -30,12 +30,12 @@ export type Decision = {
 
 export function decide(
   { type, source, parsed, wire, isPixel = false }: Authenticated,
-  known: Known,
+  request: RequestFacts,
 ): Decision {
-  const { receivedAt, ip, newId } = known
+  const { receivedAt, ip, newId, suppressed } = request
   const facts = { sourceId: source.id, receivedAt, ip, newId, addressRule: addressRule(source, isPixel) }
-  if (type === 'batch') return decideBatch(parsed, facts, { suppressed: known.suppressed, wire })
-  if (known.suppressed && parsed.ok && isSuppressed(parsed.value, known.suppressed, type))
+  if (type === 'batch') return decideBatch(parsed, facts, { suppressed, wireBytes: wire?.bytes })
+  if (suppressed && parsed.ok && isSuppressed(parsed.value, suppressed, type))
     return { ...nothing(source.id), suppressed: [type] }
   return decideCall(parsed, type, facts)
 }
@@ -49,10 +49,12 @@ function decideCall(parsed: Parsed, type: CallType, facts: Facts): Decision {
   }
 }
 
-type Circumstances = { suppressed: Users | undefined; wire: Authenticated['wire'] }
-
-function decideBatch(parsed: Parsed, facts: Facts, { suppressed, wire }: Circumstances): Decision {
-  const size = { bytes: parsed.bytes, wireBytes: wire?.bytes }
+function decideBatch(
+  parsed: Parsed,
+  facts: Facts,
+  { suppressed, wireBytes }: { suppressed: Users | undefined; wireBytes: number | undefined },
+): Decision {
+  const size = { bytes: parsed.bytes, wireBytes }
   const accepted = parsed.ok ? acceptBatch({ value: parsed.value, ...size }, facts, suppressed) : parsed
   if (!accepted.ok) return refuseBatch(accepted.code, { parsed, facts, suppressed })
   return {
