@@ -52,7 +52,7 @@ export function startConsumers(consuming: Consuming): Promise<Consumer[]> {
       codec,
       topics: [topic],
       ...how,
-      onGivingUp: () => lanes[name].tidy(),
+      onGivingUp: () => lanes[name].dropUnneeded(),
       tracer,
       describe: ofDelivery,
       highWater: LANE_HIGH_WATER,

@@ -53,7 +53,7 @@ export async function openBackground(parts: Parts): Promise<Background> {
   const delivery = await openCodec(registry, 'delivery', `${connection.named(DELIVERIES)}-value`)
   const { readerOf } = closing.adopt(openReaders(connection, onFatal), close)
   const perform = performer({ ...parts, tasks, taskWriter, producer, event, delivery, readerOf })
-  const tidyUp = async (task: Task) => {
+  const cleanUp = async (task: Task) => {
     if (task.kind === 'replay') await forgetReplay(task, connection)
   }
 
@@ -62,7 +62,7 @@ export async function openBackground(parts: Parts): Promise<Background> {
 
   async function start(): Promise<void> {
     await Promise.all([settings.loaded, tasks.loaded])
-    const running = { connection, tasks, taskWriter, perform, tidyUp, producer, onFatal }
+    const running = { connection, tasks, taskWriter, perform, cleanUp, producer, onFatal }
     closing.adopt(await runTasks(running), close)
   }
 

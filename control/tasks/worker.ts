@@ -18,7 +18,7 @@ type Options = Pick<SchedulerParts, 'taskWriter' | 'perform'> & {
   tasks: Tasks
   producer: Producer
   /** Removes what only a running task needs, once its end is written. Must not reject. */
-  tidyUp: (ended: Task) => Promise<void>
+  cleanUp: (ended: Task) => Promise<void>
   onFatal: (error: Error) => void
 }
 
@@ -28,7 +28,7 @@ const unread: Pick<Codec<undefined>, 'decode'> = { decode: () => ({ ok: true, va
 const PARTITION = 0
 /** Longest wait of a task after a rebalance. */
 const CHECK_MS = 1_000
-const TIDY_MS = 60_000
+const REMOVE_EXPIRED_MS = 60_000
 /** In one transaction, for which other writes wait. */
 const AT_ONCE = 500
 
@@ -46,7 +46,7 @@ export async function runTasks(options: Options): Promise<{ close(): Promise<voi
     owns,
     async onEnded(task) {
       countEnded(task)
-      await options.tidyUp(task)
+      await options.cleanUp(task)
     },
     log: connection.log,
     now,
@@ -66,12 +66,12 @@ export async function runTasks(options: Options): Promise<{ close(): Promise<voi
   })
   consumer = opened
   watchConsumers([opened])
-  let tidyAt = 0
+  let removeAt = 0
   tasks.onChange(startPending)
   const checking = setInterval(() => {
     startPending()
-    if (!owns() || now() < tidyAt) return
-    tidyAt = now() + TIDY_MS
+    if (!owns() || now() < removeAt) return
+    removeAt = now() + REMOVE_EXPIRED_MS
     void removeExpired(options)
   }, CHECK_MS)
   return {

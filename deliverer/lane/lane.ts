@@ -36,7 +36,8 @@ export type Lane = {
   /** So full that the consumers should pause. */
   isFull(): boolean
   pressure(target: WebhookTarget): Pressure | undefined
-  tidy(): void
+  /** Drops waiting POSTs that need not be made, such as those of partitions that were given up. */
+  dropUnneeded(): void
   /** Call this several times a second: frees slots of late POSTs, and defers what waits too long. */
   tick(): void
   count(): { waiting: number; prompt: number; late: number }
@@ -242,7 +243,7 @@ class SlotLane implements Lane {
     return restMs > 0 ? { restMs, isFull: this.#isFullFor(queue, now) } : undefined
   }
 
-  tidy(): void {
+  dropUnneeded(): void {
     for (const queue of this.#backlog.queues())
       for (let left = queue.jobs.length(); left > 0; left--) {
         const first = queue.jobs.first()

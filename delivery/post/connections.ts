@@ -5,11 +5,12 @@ export type Connections<C extends Pooled> = {
   take(owner: string, origin: string): C
   release(owner: string, connection: C): void
   drop(connection: C): void
-  tidy(now: number): void
+  /** Closes those idle for too long. */
+  closeIdle(now: number): void
   close(): Promise<void>
 }
 
-/** The client closes idle connections after this time at the latest. `tidy` frees their memory. */
+/** The client closes idle connections after this time at the latest. `closeIdle` frees their memory. */
 export const IDLE_MS = 10_000
 const QUIET_MS = 2_000
 /** Walking over all idle connections is too slow for each POST. */
@@ -62,7 +63,7 @@ export function createConnections<C extends Pooled>(
       idle.add(owner, connection)
     },
     drop,
-    tidy: (at) => idle.dropOlder(IDLE_MS, at),
+    closeIdle: (at) => idle.dropOlder(IDLE_MS, at),
     async close() {
       idle.clear()
       await Promise.all([...all].map((connection) => connection.destroy()))

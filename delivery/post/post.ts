@@ -29,7 +29,7 @@ export type PosterOptions = {
  */
 const PER_ADDRESS = 2 / 5
 const MAX_PLACES = 20_000
-const TIDY_MS = 5_000
+const CLOSE_IDLE_MS = 5_000
 /** If the receiver does not offer a time: many close idle connections after 5 s without saying so. */
 const DEFAULT_IDLE_MS = 4_000
 /** For one exchange: 1xx responses, 16 KB of headers, 16 KB of body, and framing. */
@@ -218,7 +218,7 @@ export function createPoster(options: PosterOptions): Poster {
     (origin, webhook) => new Connection(origin, connect, (tls) => floods.add(webhook, tls)),
     { maxIdle, now },
   )
-  const tidy = setInterval(() => connections.tidy(now()), TIDY_MS).unref()
+  const closingIdle = setInterval(() => connections.closeIdle(now()), CLOSE_IDLE_MS).unref()
 
   function begin({ origin, path }: Place, { webhook, headers, body, retryOn }: Request, listener: Listener) {
     const connection = connections.take(webhook, origin)
@@ -247,7 +247,7 @@ export function createPoster(options: PosterOptions): Poster {
       begin(place, request, listener)
     },
     async close() {
-      clearInterval(tidy)
+      clearInterval(closingIdle)
       floods.stop()
       await connections.close()
     },

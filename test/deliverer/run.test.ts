@@ -58,7 +58,7 @@ function aWorld(first = both) {
     },
     isFull: () => full,
     pressure: () => pressure,
-    tidy: () => undefined,
+    dropUnneeded: () => undefined,
     tick: () => undefined,
     count: () => ({ waiting: 0, prompt: 0, late: 0 }),
     waits: () => ({ answer: 0, cap: 0, host: 0, slot: 0 }),

@@ -34,8 +34,8 @@ function aWorld() {
       now += ms
     },
     /** Resolves when the old ones are closed. */
-    async tidy() {
-      connections.tidy(now)
+    async closeIdle() {
+      connections.closeIdle(now)
       await laterTurn()
     },
     closed,
@@ -125,7 +125,7 @@ describe('as many idle connections of all origins as there may be stay open', ()
   test('those closed after a long idle time make room', async () => {
     const world = aFullWorld()
     world.wait(10_001)
-    await world.tidy()
+    await world.closeIdle()
     expect(world.closed).toHaveLength(MAX_IDLE)
     world.keep(here, world.many(here, MAX_IDLE))
     await laterTurn()
@@ -140,11 +140,11 @@ test('connections idle for over 10 s are closed, the others stay open', async ()
   world.wait(1)
   world.keep(here, second)
   world.wait(10_000)
-  await world.tidy()
+  await world.closeIdle()
   expect(world.closed).toEqual(['here#0'])
   world.wait(1)
   world.keep(there, used)
-  await world.tidy()
+  await world.closeIdle()
   expect(world.closed).toEqual(['here#0', 'here#1'])
   expect(world.names(there)).toEqual(['there#2'])
 })
@@ -154,7 +154,7 @@ test('a connection used now and then stays open: its idle time starts at its las
   for (let use = 0; use < 3; use++) {
     world.keep(here, world.many(here))
     world.wait(9_000)
-    await world.tidy()
+    await world.closeIdle()
   }
   expect([world.names(here), world.closed]).toEqual([['here#0'], []])
 })
@@ -185,7 +185,7 @@ describe('a closed connection is never used again', () => {
     world.wait(6_000)
     world.keep(here, second)
     world.wait(6_000)
-    await world.tidy()
+    await world.closeIdle()
     expect(world.closed).toEqual(['here#0', 'there#2'])
     expect(world.names(here, 2)).toEqual(['here#1', 'here#3'])
     expect(world.names(there)).toEqual(['there#4'])

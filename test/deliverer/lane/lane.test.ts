@@ -83,7 +83,7 @@ describe('a lane', () => {
     for (let each = 0; each < 3; each++) world.send('http://a', { isNeeded: () => isNeeded })
     isNeeded = false
     const kept = world.send('http://a')
-    world.lane.tidy()
+    world.lane.dropUnneeded()
     expect(world.sent.map(({ end }) => end)).toEqual([undefined, 'dropped', 'dropped', undefined])
     world.pass(100)
     expect(kept.end).toBe('answered')
