@@ -78,7 +78,7 @@ export class Assignment {
     for (const [key, held] of this.partitions) if (!kept.has(key)) this.lose(held)
     for (const held of kept.values()) {
       clearTimeout(held.timer)
-      Object.assign(held, { owned: true, waiting: 'no', checked: false })
+      Object.assign(held, { owned: true, paused: 'no', checked: false })
     }
     this.partitions = kept
     this.startGeneration(assigned)
@@ -167,7 +167,7 @@ export class Assignment {
   private begin(topic: string, partition: number, start: Position = { offset: 0, ahead: '' }): Held {
     // a commit from before a loss would be reported at each join
     const dirty = start.lostFrom !== undefined || start.isNew === true
-    const fresh = { owned: !this.disowned, dirty, checked: true, waiting: 'no' } as const
+    const fresh = { owned: !this.disowned, dirty, checked: true, paused: 'no' } as const
     const held: Held = { topic, partition, tracker: new Tracker(start), end: start.offset, ...fresh }
     this.partitions.set(partitionKey(topic, partition), held)
     return held
@@ -204,8 +204,8 @@ export class Assignment {
     return this.pauses.pauseIfFull(held)
   }
 
-  hold(held: Held, until: number): void {
-    this.pauses.hold(held, until)
+  pauseUntil(held: Held, until: number): void {
+    this.pauses.pauseUntil(held, until)
   }
 
   /** Undefined while this member does not have the partition. */

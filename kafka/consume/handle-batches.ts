@@ -24,8 +24,8 @@ export type HandleOptions<T> = {
 
 type Placed = Pick<Taken<unknown>, 'topic' | 'partition' | 'offset' | 'settle' | 'release'>
 
-/** The longest wait for a schema. It ends when the registry answers. */
-const SCHEMA_HOLD_MS = 60_000
+/** The longest pause for a schema. It ends when the registry answers. */
+const MAX_SCHEMA_PAUSE_MS = 60_000
 const SLOW_SCHEMA_MS = 1_000
 
 export class BatchHandler<T> {
@@ -54,7 +54,7 @@ export class BatchHandler<T> {
     if (last) resolveOffset(last.offset)
     const isFull = assignment.pauseIfFull(held)
     if (!goesOn) return
-    if (!isFull && restUntil > Date.now()) assignment.hold(held, restUntil)
+    if (!isFull && restUntil > Date.now()) assignment.pauseUntil(held, restUntil)
     this.sinceTurn += batch.messages.length
     if (this.sinceTurn < FEW) return
     // otherwise all batches of a fetch share one turn and delay acknowledgements
@@ -62,14 +62,14 @@ export class BatchHandler<T> {
     this.sinceTurn = 0
   }
 
-  /** @returns `goesOn`: false if the partition is held after `last`. */
+  /** @returns `goesOn`: false if the partition is paused after `last`. */
   private handleAll(held: Held, messages: readonly Message[]) {
     let restUntil = 0
     let last: Message | undefined
     for (const message of messages) {
       const decoded = this.decode(message)
       if (decoded instanceof Promise) {
-        this.holdForSchema(held, message, decoded)
+        this.waitForSchema(held, message, decoded)
         return { last, restUntil, goesOn: false }
       }
       const outcome = this.take(held, message, decoded)
@@ -89,7 +89,7 @@ export class BatchHandler<T> {
     return { ok: false, reason: 'undecodable', message: text }
   }
 
-  /** @returns false if the partition is held at this message. */
+  /** @returns false if the partition is paused at this message. */
   private take(held: Held, message: Message, decoded: Decoded<T>): boolean | Rest {
     if (!held.tracker.take(Number(message.offset), Number(message.timestamp))) return true
     const record = this.recordOf(held, message, decoded.ok ? decoded.value : (undefined as T))
@@ -100,7 +100,7 @@ export class BatchHandler<T> {
     const pause = this.handle(held, record, message) ?? true
     if (pause === true || 'restUntil' in pause) return pause
     record.release()
-    this.assignment.hold(held, pause.holdUntil)
+    this.assignment.pauseUntil(held, pause.holdUntil)
     return false
   }
 
@@ -129,7 +129,7 @@ export class BatchHandler<T> {
   private handle({ topic }: Held, record: Taken<T>, message: Message): Hold | Rest | undefined {
     const { tracer, describe, handle } = this.options
     try {
-      // the span of a held record is never reported: the record comes again
+      // the span of a record that asks to wait is never reported: the record comes again
       const where = tracer && { topic, group: this.groupId, headers: message.headers, describe }
       return handle(where ? inTrace(tracer, record, where) : record, message)
     } catch (error) {
@@ -159,16 +159,16 @@ export class BatchHandler<T> {
   }
 
   /** Only this partition waits. The record comes again once the registry answers. */
-  private holdForSchema(held: Held, { offset }: Message, answer: Promise<unknown>): void {
+  private waitForSchema(held: Held, { offset }: Message, answer: Promise<unknown>): void {
     const { topic, partition } = held
     const slow = setTimeout(() => {
       const place = { topic, partition, offset }
       this.options.connection.log.warn(place, 'the schema registry has not answered; the partition waits')
     }, SLOW_SCHEMA_MS).unref()
-    this.assignment.hold(held, Date.now() + SCHEMA_HOLD_MS)
+    this.assignment.pauseUntil(held, Date.now() + MAX_SCHEMA_PAUSE_MS)
     const resume = () => {
       clearTimeout(slow)
-      if (held.waiting === 'held') this.assignment.hold(held, Date.now())
+      if (held.paused === 'until') this.assignment.pauseUntil(held, Date.now())
     }
     answer.then(resume, resume)
   }

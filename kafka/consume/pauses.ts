@@ -3,11 +3,11 @@ import type { Connection } from '../client.ts'
 import type { Partition } from './start-positions.ts'
 import { MAX_SPAN, type Tracker } from './tracker.ts'
 
-/** Paused when `full` (too many records are unsettled) or `held` (a record asked to wait). */
+/** Paused when `full` (too many records are unsettled) or `until` a time (a record asked to wait). */
 export type Pausable = Partition & {
   tracker: Tracker
   owned: boolean
-  waiting: 'no' | 'full' | 'held'
+  paused: 'no' | 'full' | 'until'
   timer?: NodeJS.Timeout
 }
 
@@ -37,25 +37,25 @@ export class Pauses {
     if (!isHeld(held) || tracker.inFlight() === 0) return false
     if (tracker.inFlight() < highWater && tracker.span() < MAX_SPAN / 2) return false
     clearTimeout(held.timer)
-    held.waiting = 'full'
+    held.paused = 'full'
     this.tellConsumer('pause', held)
     return true
   }
 
   resumeIfRoom(held: Pausable): void {
-    if (held.waiting !== 'full') return
+    if (held.paused !== 'full') return
     const { tracker } = held
     const hasRoom = tracker.inFlight() <= this.options.highWater / 2 && tracker.span() < MAX_SPAN / 2
     if (hasRoom || tracker.inFlight() === 0) this.resume(held)
   }
 
   /**
-   * Waits until the wall clock shows `until`. If the clock is set back, waits only as long as planned. A record that
-   * comes too early is held again.
+   * Pauses it until the wall clock shows `until`. If the clock is set back, waits only as long as planned. A record that
+   * comes too early asks to wait again.
    */
-  hold(held: Pausable, until: number): void {
+  pauseUntil(held: Pausable, until: number): void {
     if (!this.options.isHeld(held)) return
-    held.waiting = 'held'
+    held.paused = 'until'
     this.tellConsumer('pause', held)
     const end = performance.now() + until - Date.now()
     const check = () => {
@@ -72,7 +72,7 @@ export class Pauses {
 
   private resume(held: Pausable): void {
     clearTimeout(held.timer)
-    held.waiting = 'no'
+    held.paused = 'no'
     this.resumeFetches(held)
   }
 

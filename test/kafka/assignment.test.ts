@@ -151,7 +151,7 @@ describe('a partition with more settled ahead than a commit can state', () => {
     for (let offset = 1; offset < FAR; offset++) assignment.settle(held, offset)
     held.tracker.release(0)
     vi.useFakeTimers({ toFake: ['Date', 'performance', 'setTimeout', 'clearTimeout'] })
-    assignment.hold(held, Date.now() + 100)
+    assignment.pauseUntil(held, Date.now() + 100)
     assignment.pauseIfFull(held)
     vi.advanceTimersByTime(100)
     expect([...paused]).toEqual([])
@@ -335,7 +335,7 @@ test('nothing is thrown while the consumer restarts and cannot be paused or resu
   assignment.pauseIfFull(held)
   state.restarting = true
   for (const offset of [0, 1, 2]) assignment.settle(held, offset)
-  assignment.hold(held, Date.now() + 60_000)
+  assignment.pauseUntil(held, Date.now() + 60_000)
   expect(() => assignment.pauseAll()).not.toThrow()
 })
 
@@ -347,7 +347,7 @@ test('an old batch does not pause a partition that was lost and regained', async
   assignment.assign({ work: [0] })
   await heldOf(assignment, 0)
   assignment.pauseIfFull(old)
-  assignment.hold(old, Date.now() + 60_000)
+  assignment.pauseUntil(old, Date.now() + 60_000)
   expect([...paused]).toEqual([])
 })
 
@@ -362,7 +362,7 @@ describe('a partition that is held', () => {
     const partition = await heldOf(kafka.assignment, 0)
     vi.useFakeTimers({ toFake: ['Date', 'performance', 'setTimeout', 'clearTimeout'] })
     const until = Date.now() + forMs
-    kafka.assignment.hold(partition, until)
+    kafka.assignment.pauseUntil(partition, until)
     const setClock = (byMs: number) => vi.setSystemTime(Date.now() + byMs)
     return { ...kafka, partition, until, setClock, isHeld: () => kafka.paused.has(0) }
   }
@@ -400,7 +400,7 @@ describe('a partition that is held', () => {
     vi.advanceTimersByTime(1)
     expect(isHeld()).toBe(false)
     // the rung's first record is not due yet: held for as long as the clock was set back
-    assignment.hold(partition, until)
+    assignment.pauseUntil(partition, until)
     vi.advanceTimersByTime(HOUR - 1)
     expect(isHeld()).toBe(true)
     vi.advanceTimersByTime(1)
@@ -409,14 +409,14 @@ describe('a partition that is held', () => {
 
   test('waits for the last hold, not for earlier ones', async () => {
     const { assignment, partition, isHeld } = await held(SECOND)
-    assignment.hold(partition, Date.now() + 3 * SECOND)
+    assignment.pauseUntil(partition, Date.now() + 3 * SECOND)
     vi.advanceTimersByTime(3 * SECOND - 1)
     expect(isHeld()).toBe(true)
   })
 
   test.each([Number.POSITIVE_INFINITY, Number.MAX_SAFE_INTEGER])('until %d stays held', async (until) => {
     const { assignment, partition, isHeld } = await held(0)
-    assignment.hold(partition, until)
+    assignment.pauseUntil(partition, until)
     vi.advanceTimersByTime(26 * HOUR)
     expect(isHeld()).toBe(true)
   })
