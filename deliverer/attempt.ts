@@ -6,7 +6,7 @@ import type { Poster } from '../delivery/post/post.ts'
 import { withoutSecrets } from '../delivery/redact-response.ts'
 import { request } from '../delivery/request.ts'
 import type { Target } from '../delivery/targets.ts'
-import type { Taken } from '../kafka/consume/record.ts'
+import type { ConsumerRecord } from '../kafka/consume/record.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Destination } from '../settings/settings.ts'
 import type { Trace } from '../trace/trace.ts'
@@ -34,7 +34,7 @@ export type AttemptParts = {
 }
 
 export type AttemptTask = {
-  record: Taken<Delivery>
+  record: ConsumerRecord<Delivery>
   targets: readonly Target[]
   done: (attempted: Attempted) => void
 }
@@ -54,7 +54,7 @@ export function attempt(task: AttemptTask, parts: AttemptParts): void {
 
 /** A class, because closures for each POST would cost more. */
 class DeliveryAttempt {
-  readonly record: Taken<Delivery>
+  readonly record: ConsumerRecord<Delivery>
   readonly parts: AttemptParts
   readonly #done: (attempted: Attempted) => void
   readonly #results: AttemptResult[] = []

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { PartitionWatch } from '../kafka/consume/assignment.ts'
-import type { Ends, Handler, Taken } from '../kafka/consume/record.ts'
+import type { ConsumerRecord, Handler, RecordEnds } from '../kafka/consume/record.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 
 /** Deliveries per generation. Two generations are kept, and each entry takes about 170 bytes. */
@@ -8,7 +8,7 @@ const GENERATION = 50_000
 /** Copies arrive seconds apart. A record that comes again later was restored by someone, so it is handled. */
 const REMEMBERED_MS = 10 * 60_000
 
-type Copy = Ends & Pick<Taken<Delivery>, 'trace'>
+type Copy = RecordEnds & Pick<ConsumerRecord<Delivery>, 'trace'>
 
 /**
  * Drops copies of retries (docs/decisions/033). A copy is a record that is not further than another of its delivery
@@ -19,7 +19,7 @@ export function withoutCopies(
   handle: Handler<Delivery>,
   onCopy: () => void,
 ): { handle: Handler<Delivery>; watch: PartitionWatch } {
-  const open = new Map<string, { record: Taken<Delivery>; copies: Copy[] }>()
+  const open = new Map<string, { record: ConsumerRecord<Delivery>; copies: Copy[] }>()
   const reached = createReached()
 
   function drop(copy: Copy): void {
@@ -48,7 +48,7 @@ export function withoutCopies(
       if (open.get(place) === opened) open.delete(place)
       opened.copies.forEach(how)
     }
-    const watched: Taken<Delivery> = {
+    const watched: ConsumerRecord<Delivery> = {
       ...record,
       settle() {
         reached.add(id, stage)
@@ -92,7 +92,7 @@ export function withoutCopies(
  * A replay has the same `deliveryId`, but a new `routedAt`. Calls that share a `messageId` also have the same
  * `deliveryId`. Their keys differ if their users do, and their bodies usually differ.
  */
-const idOf = ({ key, value: { deliveryId, routedAt, body } }: Taken<Delivery>) =>
+const idOf = ({ key, value: { deliveryId, routedAt, body } }: ConsumerRecord<Delivery>) =>
   hash('sha256', `${deliveryId} ${routedAt} ${key.length} ${key} ${body}`, 'base64')
 
 /** Rises with each next record of a delivery. */

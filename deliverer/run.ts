@@ -2,7 +2,7 @@ import type { Ladder } from '../delivery/ladder.ts'
 import type { Poster } from '../delivery/post/post.ts'
 import { prepare, targetsOf } from '../delivery/targets.ts'
 import type { Webhooks } from '../delivery/webhooks.ts'
-import type { Handler, Hold, Rest, Taken } from '../kafka/consume/record.ts'
+import type { ConsumerRecord, Handler, Hold, Rest } from '../kafka/consume/record.ts'
 import type { Producer } from '../kafka/produce/produce.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Settings } from '../settings/follow.ts'
@@ -43,7 +43,7 @@ export function createDeliverer(parts: DelivererParts): (lane: Lane) => Handler<
     const lookUps = createLookUps(settings, { found: start, failed: settler.park })
 
     /** 1. Leaves the record in Kafka if there is no room. Looks up a destination that is not known here. */
-    function receive(record: Taken<Delivery>): Hold | Rest | undefined {
+    function receive(record: ConsumerRecord<Delivery>): Hold | Rest | undefined {
       const full = laneHold(lane, producer)
       if (full) return full
       const { destinationId } = record.value
@@ -64,7 +64,7 @@ export function createDeliverer(parts: DelivererParts): (lane: Lane) => Handler<
     }
 
     /** 2. Prepares the delivery with the current settings, and posts it to each unsettled webhook. */
-    function start(record: Taken<Delivery>, found: FoundDestination): void {
+    function start(record: ConsumerRecord<Delivery>, found: FoundDestination): void {
       const prepared = prepare(record.value, found)
       if (prepared.kind !== 'post') {
         act(record, decideUnsent(record.value, { prepared, now: Date.now() }, ladder))
@@ -79,7 +79,7 @@ export function createDeliverer(parts: DelivererParts): (lane: Lane) => Handler<
     }
 
     /** 3. Carries out every decision. */
-    function act(record: Taken<Delivery>, decision: Decision): void {
+    function act(record: ConsumerRecord<Delivery>, decision: Decision): void {
       if (decision.kind === 'park') settler.park(record, decision.reason)
       else if (decision.kind !== 'again') {
         if (decision.deferred && record.value.deferrals === 0) webhooks.deferred(decision.deferred, now())
@@ -96,8 +96,8 @@ const MAX_LOOKING_UP = 1_000
 const LOOK_UP_MS = 100
 
 type LookUpEnds = {
-  found: (record: Taken<Delivery>, destination: FoundDestination) => void
-  failed: (record: Taken<Delivery>, reason: string) => void
+  found: (record: ConsumerRecord<Delivery>, destination: FoundDestination) => void
+  failed: (record: ConsumerRecord<Delivery>, reason: string) => void
 }
 
 /** For destinations that are not known here. Keeps the order of a destination's records. */
@@ -108,7 +108,7 @@ function createLookUps(settings: Pick<Settings, 'destination'>, { found, failed 
   return {
     has: (destinationId: string) => pending.has(destinationId),
     isFull: () => waiting >= MAX_LOOKING_UP,
-    add(record: Taken<Delivery>): void {
+    add(record: ConsumerRecord<Delivery>): void {
       const id = record.value.destinationId
       const before = pending.get(id) ?? Promise.resolve()
       waiting += 1

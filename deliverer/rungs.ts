@@ -1,5 +1,5 @@
 import type { Storage } from '../kafka/admin/storage.ts'
-import type { Handler, Message, Taken } from '../kafka/consume/record.ts'
+import type { ConsumerRecord, Handler, Message } from '../kafka/consume/record.ts'
 import type { OutRecord, Producer } from '../kafka/produce/produce.ts'
 import { DELIVERIES_RETENTION, DUE, rungDelay } from '../schemas/topics.ts'
 import { carried } from '../trace/trace.ts'
@@ -28,7 +28,7 @@ export function rungs(
     return
   }
 
-  function move(record: Taken<Buffer>, message: Message, { topic, headers }: Place): void {
+  function move(record: ConsumerRecord<Buffer>, message: Message, { topic, headers }: Place): void {
     const { key, value } = record
     const moved: OutRecord = { topic, key, value, headers: { ...carried(message.headers), ...headers } }
     void producer.produce([moved]).then((outcome) => {
@@ -43,7 +43,7 @@ type Place = { topic: string; headers?: { dueAt: string } }
 
 /** A record that waits longer than its rung was written under a fast clock: it goes to the end. */
 function placeOf(
-  { topic, timestamp }: Pick<Taken<Buffer>, 'topic' | 'timestamp'>,
+  { topic, timestamp }: Pick<ConsumerRecord<Buffer>, 'topic' | 'timestamp'>,
   given: number,
   now: number,
 ): Place | { holdUntil: number } {

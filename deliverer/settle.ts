@@ -1,5 +1,5 @@
 import type { Ladder } from '../delivery/ladder.ts'
-import type { Taken } from '../kafka/consume/record.ts'
+import type { ConsumerRecord } from '../kafka/consume/record.ts'
 import { type Batcher, createBatcher } from '../kafka/produce/batcher.ts'
 import type { OutRecord, Producer } from '../kafka/produce/produce.ts'
 import { asError } from '../process/thrown.ts'
@@ -29,7 +29,7 @@ const CANCEL_MS = 5_000
 /** Deferrals and cancellations can wait for a batch, which costs as much as one record: a crash repeats no POST. */
 const UNSENT_BATCH = { maxItems: 200, lingerMs: 50 }
 
-type Unsent = { record: Taken<Delivery>; settlement: WithNextRecord | Cancelled }
+type Unsent = { record: ConsumerRecord<Delivery>; settlement: WithNextRecord | Cancelled }
 
 /** Writes a delivery's next record, then settles it. No other code settles deliveries. */
 export class Settler {
@@ -43,21 +43,21 @@ export class Settler {
     })
   }
 
-  settle(record: Taken<Delivery>, settlement: Settlement): void {
+  settle(record: ConsumerRecord<Delivery>, settlement: Settlement): void {
     if (settlement.kind === 'done') this.#end(record, settlement)
     else if (settlement.kind === 'defer' || settlement.kind === 'cancelled')
       this.#unsent.add({ record, settlement })
     else this.#begin(record, settlement)
   }
 
-  #begin(record: Taken<Delivery>, settlement: WithNextRecord | Cancelled): void {
+  #begin(record: ConsumerRecord<Delivery>, settlement: WithNextRecord | Cancelled): void {
     const writing =
       settlement.kind === 'cancelled' ? this.#cancel(record, settlement) : this.#write(record, settlement)
     writing.catch((error) => this.park(record, String(error)))
   }
 
   /** If the record was not written, the delivery is read again. */
-  async #write(record: Taken<Delivery>, settlement: WithNextRecord): Promise<void> {
+  async #write(record: ConsumerRecord<Delivery>, settlement: WithNextRecord): Promise<void> {
     const { producer, deliveries } = this.#parts
     const next = nextRecord(record.key, settlement, deliveries.encode(settlement.delivery))
     const outcome = await producer.produce([next], { trace: record.trace })
@@ -70,7 +70,7 @@ export class Settler {
    * Settles when `attempts` has the record. While it accepts no writes, the delivery waits on a rung and is cancelled
    * again when due, so it may be in `attempts` twice.
    */
-  async #cancel(record: Taken<Delivery>, settlement: Cancelled): Promise<void> {
+  async #cancel(record: ConsumerRecord<Delivery>, settlement: Cancelled): Promise<void> {
     const { attemptProducer, attempts: codec, ladder } = this.#parts
     const { value: delivery, trace } = record
     const { code } = settlement
@@ -90,7 +90,7 @@ export class Settler {
     await this.#write(record, defer(delivery, { waitMs: Number.POSITIVE_INFINITY, now: Date.now() }, endless))
   }
 
-  #end(record: Taken<Delivery>, settlement: Settlement): void {
+  #end(record: ConsumerRecord<Delivery>, settlement: Settlement): void {
     record.trace?.note({ 'sluice.outcome': settlement.kind })
     // an error makes the trace of a dead letter easy to find
     if (settlement.kind === 'dead') record.trace?.end(settlement.reason)
@@ -99,7 +99,7 @@ export class Settler {
   }
 
   /** After an internal fault. Encodes the delivery again: its message is not kept in memory. */
-  readonly park = ({ key, value, trace, park }: Taken<Delivery>, reason: string): void => {
+  readonly park = ({ key, value, trace, park }: ConsumerRecord<Delivery>, reason: string): void => {
     const { deliveries, onFatal } = this.#parts
     try {
       park({ key: Buffer.from(key), value: deliveries.encode(value), headers: { ...trace?.headers } }, reason)

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { deliveryFrom, type RulesRun, type WithBody } from '../delivery/routing/apply-rules.ts'
 import { deliveryKey, deliveryOf, deliveryWith, idsOf, type Matching } from '../delivery/routing/routing.ts'
-import type { Taken } from '../kafka/consume/record.ts'
+import type { ConsumerRecord } from '../kafka/consume/record.ts'
 import type { Produced } from '../kafka/produce/pending.ts'
 import type { OutRecord, ProduceOptions, Producer, RecordList } from '../kafka/produce/produce.ts'
 import type { Slices } from '../process/slices.ts'
@@ -28,7 +28,7 @@ const CHECK_MS = 50
 export const hasBacklog = ({ queuedBytes }: Pick<Producer, 'queuedBytes'>): boolean =>
   queuedBytes() > MAX_QUEUED_BYTES
 
-type Routed = Pick<Taken<Event>, 'value' | 'trace' | 'partition' | 'offset' | 'owned'>
+type Routed = Pick<ConsumerRecord<Event>, 'value' | 'trace' | 'partition' | 'offset' | 'owned'>
 
 /** `count`: deliveries, without dead letters. */
 export type Writing = { count: number; writing: Promise<Produced> }

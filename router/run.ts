@@ -1,5 +1,5 @@
 import { matching } from '../delivery/routing/routing.ts'
-import type { Ends, Handler, Message, Taken } from '../kafka/consume/record.ts'
+import type { ConsumerRecord, Handler, Message, RecordEnds } from '../kafka/consume/record.ts'
 import { PUT_BACK } from '../kafka/produce/park.ts'
 import type { Produced } from '../kafka/produce/pending.ts'
 import type { Event } from '../schemas/event.ts'
@@ -27,10 +27,10 @@ export function createRouter(parts: RouterParts): Handler<Event> {
   const { settings, producer, duplicates, slices } = parts
 
   // with outdated settings an event could be settled as if it had no destination
-  const isReady = ({ partition }: Pick<Taken<Event>, 'partition'>) =>
+  const isReady = ({ partition }: Pick<ConsumerRecord<Event>, 'partition'>) =>
     duplicates.of(partition) !== undefined && settings.isFresh() && !hasBacklog(producer)
 
-  const route = (record: Taken<Event>, message: Message) => routeEvent(record, message, parts)
+  const route = (record: ConsumerRecord<Event>, message: Message) => routeEvent(record, message, parts)
   const waiting = createWaitingEvents({ slices, isReady, route })
 
   return (record, message) => {
@@ -44,7 +44,11 @@ export function createRouter(parts: RouterParts): Handler<Event> {
 }
 
 /** @returns a promise if the rules take more than a slice. It never rejects. */
-function routeEvent(record: Taken<Event>, message: Message, parts: RouterParts): Promise<void> | undefined {
+function routeEvent(
+  record: ConsumerRecord<Event>,
+  message: Message,
+  parts: RouterParts,
+): Promise<void> | undefined {
   const { settings, duplicates, onDuplicate } = parts
   const event = record.value
   const window = duplicates.of(record.partition)
@@ -66,7 +70,7 @@ function routeEvent(record: Taken<Event>, message: Message, parts: RouterParts):
 }
 
 type Routed = {
-  record: Taken<Event>
+  record: ConsumerRecord<Event>
   message: Message
   window: Pick<PartitionWindow, 'write'> | undefined
   entry: Entry | undefined
@@ -85,7 +89,11 @@ function settleLater(
 }
 
 /** A producer's clock that is ahead must not make all other ids too old. */
-function entryOf({ value, offset, timestamp }: Pick<Taken<Event>, 'value' | 'offset' | 'timestamp'>): Entry {
+function entryOf({
+  value,
+  offset,
+  timestamp,
+}: Pick<ConsumerRecord<Event>, 'value' | 'offset' | 'timestamp'>): Entry {
   return { ...hashOf(value), offset, time: Math.min(timestamp, Date.now()) }
 }
 
@@ -99,7 +107,7 @@ const notSeen = async (): Promise<Written> => 'unwritten'
 async function settleWhenWritten(
   writing: Promise<Produced>,
   seen: () => Promise<Written>,
-  { settle, release, park, message }: Ends & { message: Message },
+  { settle, release, park, message }: RecordEnds & { message: Message },
 ): Promise<void> {
   const produced = await writing
   const outcome = produced === 'acked' ? await seen() : produced

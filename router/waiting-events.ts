@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Message, Taken } from '../kafka/consume/record.ts'
+import type { ConsumerRecord, Message } from '../kafka/consume/record.ts'
 import { createFifo, type Fifo } from '../process/fifo.ts'
 import type { Slices } from '../process/slices.ts'
 import type { Event } from '../schemas/event.ts'
@@ -14,25 +14,25 @@ const CHECK_MS = 50
  */
 export type WaitingEvents = {
   /** @returns `full`: the event must wait, but there is no room. */
-  add(record: Taken<Event>, message: Message): 'no' | 'waits' | 'full'
+  add(record: ConsumerRecord<Event>, message: Message): 'no' | 'waits' | 'full'
   /** @param routing ends when the rules have run. It never rejects. */
-  follow(record: Taken<Event>, routing: Promise<void>): void
+  follow(record: ConsumerRecord<Event>, routing: Promise<void>): void
 }
 
-type Waiting = { record: Taken<Event>; message: Message; bytes: number }
+type Waiting = { record: ConsumerRecord<Event>; message: Message; bytes: number }
 
 type Parts = {
   slices: Slices
-  isReady: (record: Taken<Event>) => boolean
+  isReady: (record: ConsumerRecord<Event>) => boolean
   /** May throw, but the promise never rejects. */
-  route: (record: Taken<Event>, message: Message) => Promise<void> | undefined
+  route: (record: ConsumerRecord<Event>, message: Message) => Promise<void> | undefined
 }
 
 export function createWaitingEvents({ slices, isReady, route }: Parts): WaitingEvents {
   const queues = new Map<string, Fifo<Waiting>>()
   const bytesIn = new Map<number, number>()
 
-  function count({ partition }: Taken<Event>, bytes: number): void {
+  function count({ partition }: ConsumerRecord<Event>, bytes: number): void {
     const sum = (bytesIn.get(partition) ?? 0) + bytes
     if (sum === 0) bytesIn.delete(partition)
     else bytesIn.set(partition, sum)
@@ -82,4 +82,4 @@ export function createWaitingEvents({ slices, isReady, route }: Parts): WaitingE
   }
 }
 
-const keyOf = ({ partition, value }: Taken<Event>) => `${partition}/${value.sourceId}`
+const keyOf = ({ partition, value }: ConsumerRecord<Event>) => `${partition}/${value.sourceId}`

@@ -7,7 +7,7 @@ import { park, parkedRecord } from '../produce/park.ts'
 import type { Producer } from '../produce/produce.ts'
 import { batchFaultOf } from '../protocol/decode-batches.ts'
 import type { Assignment, Held } from './assignment.ts'
-import type { Contents, Decoded, Handler, Hold, Message, Rest, Taken } from './record.ts'
+import type { ConsumerRecord, Contents, Decoded, Handler, Hold, Message, Rest } from './record.ts'
 import { inTrace } from './spans.ts'
 
 export type HandleOptions<T> = {
@@ -22,7 +22,7 @@ export type HandleOptions<T> = {
   describe?: (value: T) => Attributes
 }
 
-type Placed = Pick<Taken<unknown>, 'topic' | 'partition' | 'offset' | 'settle' | 'release'>
+type Placed = Pick<ConsumerRecord<unknown>, 'topic' | 'partition' | 'offset' | 'settle' | 'release'>
 
 /** The longest pause for a schema. It ends when the registry answers. */
 const MAX_SCHEMA_PAUSE_MS = 60_000
@@ -105,7 +105,7 @@ export class BatchHandler<T> {
   }
 
   /** No closure may use `value`: a waiting record must not keep it in memory. */
-  private recordOf(held: Held, message: Message, value: T): Taken<T> {
+  private recordOf(held: Held, message: Message, value: T): ConsumerRecord<T> {
     const offset = Number(message.offset)
     const { partition } = held
     const topic = this.options.connection.plain(held.topic)
@@ -126,7 +126,7 @@ export class BatchHandler<T> {
   }
 
   /** Never throws: an error would stop the consumer. */
-  private handle({ topic }: Held, record: Taken<T>, message: Message): Hold | Rest | undefined {
+  private handle({ topic }: Held, record: ConsumerRecord<T>, message: Message): Hold | Rest | undefined {
     const { tracer, describe, handle } = this.options
     try {
       // the span of a record that asks to wait is never reported: the record comes again

@@ -10,7 +10,7 @@ export type Message = KafkaMessage
 export type Contents = Pick<Message, 'key' | 'value' | 'headers'>
 
 /** The handler settles it, now or later. */
-export type Taken<T> = {
+export type ConsumerRecord<T> = {
   topic: string
   partition: number
   offset: number
@@ -30,7 +30,7 @@ export type Taken<T> = {
 }
 
 /** Safe to store: it does not keep the record's value in memory. */
-export type Ends = Pick<Taken<unknown>, 'settle' | 'release' | 'park'>
+export type RecordEnds = Pick<ConsumerRecord<unknown>, 'settle' | 'release' | 'park'>
 
 /** This record and later ones of its partition come again then (ms since 1970). */
 export type Hold = { holdUntil: number }
@@ -41,4 +41,4 @@ export type Rest = { restUntil: number }
  * Called in the partition's order. Must return at once: waiting would stop every partition. `message` is for `park`. It
  * keeps its whole fetch in memory, so drop it when the record is settled.
  */
-export type Handler<T> = (record: Taken<T>, message: Message) => Hold | Rest | undefined
+export type Handler<T> = (record: ConsumerRecord<T>, message: Message) => Hold | Rest | undefined

@@ -1,5 +1,5 @@
 import type { Attributes, Processed, Trace, Tracer } from '../../trace/trace.ts'
-import type { Ends, Taken } from './record.ts'
+import type { ConsumerRecord, RecordEnds } from './record.ts'
 
 type Where<T> = Pick<Processed, 'topic' | 'group' | 'headers'> & {
   describe: ((value: T) => Attributes) | undefined
@@ -8,9 +8,9 @@ type Where<T> = Pick<Processed, 'topic' | 'group' | 'headers'> & {
 /** The span ends when the record is settled, released or parked. */
 export function inTrace<T>(
   tracer: Pick<Tracer, 'process'>,
-  record: Taken<T>,
+  record: ConsumerRecord<T>,
   { describe, ...where }: Where<T>,
-): Taken<T> {
+): ConsumerRecord<T> {
   const { partition, offset } = record
   const trace = tracer.process({
     ...where,
@@ -22,7 +22,7 @@ export function inTrace<T>(
 }
 
 /** Separate, so that the closures do not keep the record's value. */
-const ending = (trace: Pick<Trace, 'note' | 'end'>, { settle, release, park }: Ends): Ends => ({
+const ending = (trace: Pick<Trace, 'note' | 'end'>, { settle, release, park }: RecordEnds): RecordEnds => ({
   settle() {
     trace.end()
     settle()

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { withoutCopies } from '../../deliverer/copies.ts'
-import type { Handler, Hold, Rest, Taken } from '../../kafka/consume/record.ts'
+import type { ConsumerRecord, Handler, Hold, Rest } from '../../kafka/consume/record.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import { aDelivery } from '../helpers/events.ts'
 
@@ -9,7 +9,7 @@ import { aDelivery } from '../helpers/events.ts'
 function aWorld() {
   const ended: string[] = []
   const names: string[] = []
-  const handled = new Map<string, Taken<Delivery>>()
+  const handled = new Map<string, ConsumerRecord<Delivery>>()
   let copies = 0
   let answer: () => Hold | Rest | undefined = () => undefined
   const handle: Handler<Delivery> = (record) => {
@@ -36,7 +36,7 @@ function aWorld() {
     ) {
       const { partition = 0, key = 'crm/u1', isOwned = true } = at
       const offset = names.push(name) - 1
-      const record: Taken<Delivery> = {
+      const record: ConsumerRecord<Delivery> = {
         ...{ topic: 'deliveries.due', partition, offset, timestamp: 0, key, owned: () => isOwned },
         value: aDelivery({ attempt: 1, ...fields }),
         settle: () => void ended.push(`${name} settled`),
@@ -62,14 +62,19 @@ describe('a copy', () => {
   })
 
   test.each([
-    { end: 'settle', of: (record: Taken<Delivery>) => record.settle(), copies: 'settled', count: 2 },
+    { end: 'settle', of: (record: ConsumerRecord<Delivery>) => record.settle(), copies: 'settled', count: 2 },
     {
       end: 'park',
-      of: (record: Taken<Delivery>) => record.park({} as never, 'x'),
+      of: (record: ConsumerRecord<Delivery>) => record.park({} as never, 'x'),
       copies: 'settled',
       count: 2,
     },
-    { end: 'release', of: (record: Taken<Delivery>) => record.release(), copies: 'released', count: 0 },
+    {
+      end: 'release',
+      of: (record: ConsumerRecord<Delivery>) => record.release(),
+      copies: 'released',
+      count: 0,
+    },
   ])('of an open record waits, and is $copies after the $end', ({ of, copies, count }) => {
     const world = aWorld()
     world.take('first')
@@ -241,7 +246,7 @@ test('no delivery is lost: a copy is dropped only if a record at least as far wa
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps: Step[]) => {
       let generation = { owned: true }
-      const open: Taken<Delivery>[] = []
+      const open: ConsumerRecord<Delivery>[] = []
       /** By delivery: the furthest attempt that was handled, then settled or parked. */
       const reached = new Map<string, number>()
       const unsettled = new Set<string>()
@@ -262,7 +267,7 @@ test('no delivery is lost: a copy is dropped only if a record at least as far wa
           unsettled.delete(name)
           expect(reached.get(deliveryId) ?? -1).toBeGreaterThanOrEqual(attempt)
         }
-        const record: Taken<Delivery> = {
+        const record: ConsumerRecord<Delivery> = {
           ...{ topic: 'deliveries.due', partition: 0, offset: names, timestamp: 0, key: 'crm/u1' },
           value: aDelivery({ deliveryId, attempt }),
           owned: () => current.owned,
@@ -272,7 +277,7 @@ test('no delivery is lost: a copy is dropped only if a record at least as far wa
         }
         receive(record, {} as never)
       }
-      function end(record: Taken<Delivery>, how: 'settle' | 'park' | 'release'): void {
+      function end(record: ConsumerRecord<Delivery>, how: 'settle' | 'park' | 'release'): void {
         const { deliveryId, attempt } = record.value
         if (how !== 'release') reached.set(deliveryId, Math.max(attempt, reached.get(deliveryId) ?? -1))
         if (how === 'park') record.park({} as never, 'x')

@@ -7,7 +7,7 @@ import type { Ended } from '../../delivery/breaker.ts'
 import type { Outcome } from '../../delivery/outcome.ts'
 import type { Listener } from '../../delivery/post/exchange.ts'
 import { createWebhooks } from '../../delivery/webhooks.ts'
-import type { Taken } from '../../kafka/consume/record.ts'
+import type { ConsumerRecord } from '../../kafka/consume/record.ts'
 import type { OutRecord } from '../../kafka/produce/produce.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import type { Destination } from '../../settings/settings.ts'
@@ -112,7 +112,7 @@ function aWorld(first = both) {
     onSettled: (result) => void results.push(result),
     onFatal: (error) => void faults.push(error.message),
   })(lane)
-  const record: Taken<Delivery> = {
+  const record: ConsumerRecord<Delivery> = {
     topic: 'deliveries',
     partition: 0,
     offset: 0,

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { rungs } from '../../deliverer/rungs.ts'
 import type { Room } from '../../kafka/admin/storage.ts'
-import type { Message, Taken } from '../../kafka/consume/record.ts'
+import type { ConsumerRecord, Message } from '../../kafka/consume/record.ts'
 import type { OutRecord } from '../../kafka/produce/produce.ts'
 import { DUE, rungTopic } from '../../schemas/topics.ts'
 
@@ -26,7 +26,7 @@ async function met(name: string, { writtenAt, dueAt, queuedBytes = 0, shortage }
   const record = { topic: rungTopic(name), timestamp: writtenAt, key: 'crm u1', value, settle }
   const headers = { dueAt: Buffer.from(String(dueAt)), traceparent: Buffer.from('00-1-2-01') }
   // a rung takes no more than this of a record and its message
-  const held = handle(record as unknown as Taken<Buffer>, { headers } as unknown as Message)
+  const held = handle(record as unknown as ConsumerRecord<Buffer>, { headers } as unknown as Message)
   await new Promise(setImmediate)
   const [moved] = written
   return { held, moved, settled: settle.mock.calls.length }

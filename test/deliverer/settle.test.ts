@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Settlement } from '../../deliverer/decide.ts'
 import { Settler } from '../../deliverer/settle.ts'
-import type { Taken } from '../../kafka/consume/record.ts'
+import type { ConsumerRecord } from '../../kafka/consume/record.ts'
 import type { Produced } from '../../kafka/produce/pending.ts'
 import type { OutRecord, Producer } from '../../kafka/produce/produce.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
@@ -45,7 +45,7 @@ function aWorld(...outcomes: (Produced | Promise<Produced>)[]) {
     onSettled: (result, delivery) => void told.push([result.kind, delivery]),
     onFatal: (error) => void faults.push(error.message),
   })
-  const record: Taken<Delivery> = {
+  const record: ConsumerRecord<Delivery> = {
     topic: 'deliveries.due',
     partition: 0,
     offset: 0,

@@ -3,7 +3,7 @@ import { expect, inject, test, vi } from 'vitest'
 import { bytes } from '../../deliverer/rungs.ts'
 import type { Connection } from '../../kafka/client.ts'
 import { type ConsumeOptions, type Consumer, consume } from '../../kafka/consume/consume.ts'
-import type { Handler, Taken } from '../../kafka/consume/record.ts'
+import type { ConsumerRecord, Handler } from '../../kafka/consume/record.ts'
 import { Kafka, logLevel } from '../../kafka/patches/kafkajs.ts'
 import { createProducer, type Producer } from '../../kafka/produce/produce.ts'
 import { openRangeGroup } from '../../kafka/tables/ranges.ts'
@@ -29,7 +29,7 @@ import { collectGarbage } from '../helpers/garbage.ts'
 import { until } from '../helpers/until.ts'
 import { aTracer } from '../trace/collected.ts'
 
-type Record = Taken<Buffer>
+type Record = ConsumerRecord<Buffer>
 
 async function start(
   kafka: Connection,

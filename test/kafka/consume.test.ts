@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { consume, loadOf } from '../../kafka/consume/consume.ts'
-import type { Decoded, Taken } from '../../kafka/consume/record.ts'
+import type { ConsumerRecord, Decoded } from '../../kafka/consume/record.ts'
 import { Tracker } from '../../kafka/consume/tracker.ts'
 import type { Produced } from '../../kafka/produce/pending.ts'
 import type { Codec } from '../../schemas/codec.ts'
@@ -57,7 +57,7 @@ async function consuming(
   }
   const kafka = { consumer, admin: () => admin }
   const connection = connectionOf(kafka)
-  const handle = vi.fn((_record: Taken<string>) => undefined)
+  const handle = vi.fn((_record: ConsumerRecord<string>) => undefined)
   const codec = { decode } as unknown as Codec<string>
   const producer = {
     produce: async (records: object[]) => {
@@ -174,7 +174,7 @@ test('a record with an unknown schema is parked', async () => {
 })
 
 /** As the deliverer does, which does not keep the record that it read. */
-const parkAnew = ({ key, value, park }: Taken<string>) =>
+const parkAnew = ({ key, value, park }: ConsumerRecord<string>) =>
   void park({ key: Buffer.from(key), value: Buffer.from(value), headers: { dueAt: '1' } }, 'refused')
 
 test('a record that is parked later is counted, and its copy says where it came from', async () => {

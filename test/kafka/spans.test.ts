@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Taken } from '../../kafka/consume/record.ts'
+import type { ConsumerRecord } from '../../kafka/consume/record.ts'
 import { inTrace } from '../../kafka/consume/spans.ts'
 import { sendIn } from '../../kafka/produce/produce.ts'
 import { collectGarbage } from '../helpers/garbage.ts'
@@ -16,7 +16,7 @@ const message = { key: null, value: null, timestamp: '0', attributes: 0, offset:
 
 function aTaken() {
   const told: string[] = []
-  const record: Taken<string> = {
+  const record: ConsumerRecord<string> = {
     topic: 'events',
     partition: 1,
     offset: 7,

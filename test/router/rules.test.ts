@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Taken } from '../../kafka/consume/record.ts'
+import type { ConsumerRecord } from '../../kafka/consume/record.ts'
 import type { Produced } from '../../kafka/produce/pending.ts'
 import type { OutRecord } from '../../kafka/produce/produce.ts'
 import type { Slices } from '../../process/slices.ts'
@@ -232,7 +232,9 @@ test('an event with rules is not held in memory while it waits for Kafka', async
   }
   const held: unknown[] = []
   function write(): WeakRef<Event> {
-    const record: Pick<Taken<Event>, 'value' | 'partition' | 'offset' | 'owned'> = recordOf(anEvent())
+    const record: Pick<ConsumerRecord<Event>, 'value' | 'partition' | 'offset' | 'owned'> = recordOf(
+      anEvent(),
+    )
     held.push(writeDeliveries(record, { plain: [], ruled }, parts))
     return new WeakRef(record.value)
   }

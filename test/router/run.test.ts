@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { deliveryId } from '../../delivery/routing/routing.ts'
-import type { Taken } from '../../kafka/consume/record.ts'
+import type { ConsumerRecord } from '../../kafka/consume/record.ts'
 import type { Produced } from '../../kafka/produce/pending.ts'
 import type { RecordList } from '../../kafka/produce/produce.ts'
 import { createSlices } from '../../process/slices.ts'
@@ -22,7 +22,7 @@ const message = {
   headers: {},
 }
 
-const aRecord = (fields: Partial<Taken<Event>>): Taken<Event> => ({
+const aRecord = (fields: Partial<ConsumerRecord<Event>>): ConsumerRecord<Event> => ({
   topic: 'events',
   partition: 0,
   offset: 7,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Message, Taken } from '../../kafka/consume/record.ts'
+import type { ConsumerRecord, Message } from '../../kafka/consume/record.ts'
 import { createWaitingEvents } from '../../router/waiting-events.ts'
 import type { Event } from '../../schemas/event.ts'
 import { anEvent } from '../helpers/events.ts'
@@ -12,7 +12,7 @@ function world({ isReady = () => true }: { isReady?: () => boolean } = {}) {
   const log: string[] = []
   const running = new Map<string, () => void>()
   const long = new Set<string>()
-  const route = ({ value: { messageId } }: Taken<Event>) => {
+  const route = ({ value: { messageId } }: ConsumerRecord<Event>) => {
     log.push(messageId)
     if (!long.has(messageId)) return
     return new Promise<void>((resolve) => void running.set(messageId, resolve))
@@ -24,7 +24,7 @@ function world({ isReady = () => true }: { isReady?: () => boolean } = {}) {
     messageId: string,
     { sourceId = 'shop', partition = 0, bytes = 10, owned = () => true }: About = {},
   ) {
-    const record: Taken<Event> = {
+    const record: ConsumerRecord<Event> = {
       topic: 'events',
       partition,
       offset: 0,

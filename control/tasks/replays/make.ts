@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { applyRules } from '../../../delivery/routing/apply-rules.ts'
 import { isRuled } from '../../../delivery/routing/compiled-rules.ts'
 import { deliveryKey, deliveryOf, UNATTEMPTED, unmatched } from '../../../delivery/routing/routing.ts'
-import type { Message, Taken } from '../../../kafka/consume/record.ts'
+import type { ConsumerRecord, Message } from '../../../kafka/consume/record.ts'
 import { type EventPlace, eventPlaceIn } from '../../../schemas/dead-record.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import type { Event } from '../../../schemas/event.ts'
@@ -19,7 +19,7 @@ import { isSuppressed, suppressedKeys } from './suppressed.ts'
 export type Facts = {
   settings: Pick<Settings, 'destinations' | 'hasUnreadRules' | 'suppressedUsers' | 'suppressions'>
 }
-type Read<T> = Pick<Taken<T>, 'key' | 'value' | 'timestamp' | 'partition' | 'offset'>
+type Read<T> = Pick<ConsumerRecord<T>, 'key' | 'value' | 'timestamp' | 'partition' | 'offset'>
 
 /** About 20 MB. */
 const MAX_REMEMBERED = 200_000

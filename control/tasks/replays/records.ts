@@ -1,4 +1,4 @@
-import type { Handler, Message, Taken } from '../../../kafka/consume/record.ts'
+import type { ConsumerRecord, Handler, Message } from '../../../kafka/consume/record.ts'
 import type { Produced } from '../../../kafka/produce/pending.ts'
 import type { OutRecord, Producer } from '../../../kafka/produce/produce.ts'
 import type { Range } from '../../../kafka/tables/ranges.ts'
@@ -23,7 +23,7 @@ export type Replaying<T> = {
   ranges: readonly Range[]
   /** @returns undefined if the record is skipped. */
   make: (
-    record: Pick<Taken<T>, 'key' | 'value' | 'timestamp' | 'partition' | 'offset'>,
+    record: Pick<ConsumerRecord<T>, 'key' | 'value' | 'timestamp' | 'partition' | 'offset'>,
     headers: Message['headers'],
   ) => Made | Later | Unmade | undefined
   rate: TokenBucket
@@ -74,7 +74,7 @@ export function replayHandler<T>(replaying: Replaying<T>): Handler<T> {
   }
 }
 
-type Ending<T> = { record: Taken<T>; message: Message; made: Made | Unmade | undefined }
+type Ending<T> = { record: ConsumerRecord<T>; message: Message; made: Made | Unmade | undefined }
 
 function finish<T>({ record, message, made }: Ending<T>, replaying: Replaying<T>): void {
   if (!made) markRead(record, replaying)
@@ -95,12 +95,12 @@ function recordOf({ delivery, key, failed }: Made, { encode }: Pick<Replaying<ne
   return { topic: DUE, key, value: encode(delivery) }
 }
 
-function markRead<T>(record: Taken<T>, { counts }: Replaying<T>): void {
+function markRead<T>(record: ConsumerRecord<T>, { counts }: Replaying<T>): void {
   counts.read += 1
   record.settle()
 }
 
-type Written<T> = { record: Taken<T>; message: Message; outcome: Produced }
+type Written<T> = { record: ConsumerRecord<T>; message: Message; outcome: Produced }
 
 /** `unknown` occurs only at shutdown. The next process makes the delivery again. */
 function settleRecord<T>({ record, message, outcome }: Written<T>, replaying: Replaying<T>): void {

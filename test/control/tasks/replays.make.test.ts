@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { type Facts, makeOfDelivery, makeOfEvent } from '../../../control/tasks/replays/make.ts'
 import { type Replaying, replayHandler } from '../../../control/tasks/replays/records.ts'
-import type { Taken } from '../../../kafka/consume/record.ts'
+import type { ConsumerRecord } from '../../../kafka/consume/record.ts'
 import { createTokenBucket } from '../../../process/token-bucket.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import type { Replay } from '../../../schemas/task.ts'
@@ -150,7 +150,7 @@ test('a skipped record does not count as the first', () => {
 
 afterEach(() => void vi.useRealTimers())
 
-const A_RECORD: Taken<Delivery> = {
+const A_RECORD: ConsumerRecord<Delivery> = {
   topic: 'deliveries.dead',
   partition: 1,
   offset: 10,

@@ -4,7 +4,7 @@ import { type Facts, makeOfDelivery, makeOfEvent } from '../../../control/tasks/
 import { type Made, replayHandler, type Unmade } from '../../../control/tasks/replays/records.ts'
 import { suppressedKeys } from '../../../control/tasks/replays/suppressed.ts'
 import { applyRules } from '../../../delivery/routing/apply-rules.ts'
-import type { Decoded, Taken } from '../../../kafka/consume/record.ts'
+import type { ConsumerRecord, Decoded } from '../../../kafka/consume/record.ts'
 import type { OutRecord } from '../../../kafka/produce/produce.ts'
 import { createSlices } from '../../../process/slices.ts'
 import { createTokenBucket } from '../../../process/token-bucket.ts'
@@ -188,7 +188,7 @@ test('a replay writes deliveries that it makes later, parks those it cannot make
   })
   const message = { key: null, value: null, timestamp: '0', attributes: 0, offset: '10', headers: {} }
   for (const offset of [10, 11, 12, 13, 14, 15]) {
-    const taken: Taken<Delivery> = {
+    const taken: ConsumerRecord<Delivery> = {
       ...{ topic: 'deliveries.dead', partition: 1, offset, timestamp, key: 'crm/u1', value: delivery },
       settle: () => void ends.push(`${offset} settled`),
       owned: () => offset !== 14,
