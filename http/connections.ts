@@ -1,9 +1,9 @@
 import type { Server, ServerResponse } from 'node:http'
-import { BlockList, isIPv6, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { closeUnread, isLingering } from './close-unread.ts'
-import { networkOf, SITE_TIMES, siteOf } from './rate-limit.ts'
+import { createNetworks, type Group, shareOf } from './networks.ts'
 import { RequestWithPlainNames } from './requests.ts'
 import { endUnread } from './unread.ts'
 
@@ -75,43 +75,11 @@ export function shareConnections(
   server: Server,
   { most, waiting, unreadMs, trustProxy, onRefused }: Options,
 ): Connections {
-  const large = most * LARGE_SHARE
   const responses = new WeakMap<Socket, ServerResponse>()
   const open = new Set<Socket>()
   const unread = new Set<Socket>()
   const networks = createNetworks(trustProxy, (socket) => open.has(socket))
-
-  /** The rules above, in their order. */
-  function makeRoom(socket: Socket, share: number): void {
-    const largest = networks.largest()
-    const victim =
-      ofLargePool(largest) ??
-      spareIn(largest) ??
-      oldestIn(largest) ??
-      // otherwise a client could protect its idle ones, by keeping an eighth of all connections busy in one network
-      inAny(spareIn) ??
-      inAny(oldestIn) ??
-      (networks.isFromProxy(socket) ? idleOfProxies() : undefined)
-    refuse(victim ?? socket)
-    onRefused()
-
-    function spareIn(group: Group): Socket | undefined {
-      if (!isLarger(group) && !group.sockets.has(socket)) return undefined
-      return group.sockets.values().find((it) => it !== socket && !isWaitedOn(it, responses.get(it)))
-    }
-
-    function oldestIn(group: Group): Socket | undefined {
-      return isLarger(group) && group.sockets.size > large ? group.sockets.values().next().value : undefined
-    }
-
-    function isLarger(group: Group): boolean {
-      return shareOf(group) > share
-    }
-
-    function inAny(pick: typeof spareIn): Socket | undefined {
-      return pick(networks.largest((group) => pick(group) !== undefined))
-    }
-  }
+  const victimFor = createVictimFinder({ networks, responses, large: most * LARGE_SHARE })
 
   function refuse(socket: Socket): void {
     const response = networks.isFromProxy(socket) ? responses.get(socket) : undefined
@@ -130,13 +98,6 @@ export function shareConnections(
     oldest.destroy()
   }
 
-  /** Otherwise one client could fill a proxy's pool, and shut out other proxies and clients without a proxy. */
-  function ofLargePool(largest: Group): Socket | undefined {
-    return shareOf(largest) <= large && networks.idle.size > large ? idleOfProxies() : undefined
-  }
-
-  const idleOfProxies = (): Socket | undefined => networks.idle.values().next().value
-
   const isOneTooMany = countWaiting(waiting)
   server.prependListener('request', ({ socket }, response) => {
     responses.set(socket, response)
@@ -154,7 +115,9 @@ export function shareConnections(
     open.add(socket)
     socket.once('close', () => open.delete(socket))
     const share = networks.add(socket)
-    if (open.size > most) makeRoom(socket, share)
+    if (open.size <= most) return
+    refuse(victimFor(socket, share) ?? socket)
+    onRefused()
   })
   endUnread(server, open, unreadMs)
   server.maxConnections = most + CLOSING
@@ -163,113 +126,50 @@ export function shareConnections(
   return { open, lastResponse: (socket) => responses.get(socket), nameClient: networks.nameClient }
 }
 
-/** A network, or an IPv6 site, whose networks may all be of one customer. */
-type Group = { sockets: Set<Socket>; times: number }
+type Finding = {
+  networks: ReturnType<typeof createNetworks>
+  responses: WeakMap<Socket, ServerResponse>
+  large: number
+}
 
-/** A site may have as many connections as SITE_TIMES networks. */
-const shareOf = ({ sockets, times }: Group): number => sockets.size / times
+/** @returns a function that applies the rules of `shareConnections`, in their order. */
+function createVictimFinder({ networks, responses, large }: Finding) {
+  const idleOfProxies = (): Socket | undefined => networks.idle.values().next().value
 
-/** Open connections by group. */
-function createMembership() {
-  const groups = new Map<string, Group>()
-
-  function groupOf(name: string, times: number): Group {
-    const group = groups.get(name) ?? { sockets: new Set(), times }
-    groups.set(name, group)
-    return group
+  /** Otherwise one client could fill a proxy's pool, and shut out other proxies and clients without a proxy. */
+  function ofLargePool(largest: Group): Socket | undefined {
+    return shareOf(largest) <= large && networks.idle.size > large ? idleOfProxies() : undefined
   }
 
-  function join(socket: Socket, ip: string): { share: number; leave: () => void } {
-    const network = networkOf(ip)
-    const site = siteOf(network)
-    const joined = new Map([[network, groupOf(network, 1)]])
-    if (site !== undefined) joined.set(site, groupOf(site, SITE_TIMES))
-    for (const { sockets } of joined.values()) sockets.add(socket)
-    function leave(): void {
-      for (const [name, { sockets }] of joined) {
-        sockets.delete(socket)
-        if (sockets.size === 0) groups.delete(name)
-      }
-      joined.clear()
+  return function victimFor(socket: Socket, share: number): Socket | undefined {
+    const largest = networks.largest()
+    return (
+      ofLargePool(largest) ??
+      spareIn(largest) ??
+      oldestIn(largest) ??
+      // otherwise a client could protect its idle ones, by keeping an eighth of all connections busy in one network
+      inAny(spareIn) ??
+      inAny(oldestIn) ??
+      (networks.isFromProxy(socket) ? idleOfProxies() : undefined)
+    )
+
+    function spareIn(group: Group): Socket | undefined {
+      if (!isLarger(group) && !group.sockets.has(socket)) return undefined
+      return group.sockets.values().find((it) => it !== socket && !isWaitedOn(it, responses.get(it)))
     }
-    return { share: Math.max(...[...joined.values()].map(shareOf)), leave }
+
+    function oldestIn(group: Group): Socket | undefined {
+      return isLarger(group) && group.sockets.size > large ? group.sockets.values().next().value : undefined
+    }
+
+    function isLarger(group: Group): boolean {
+      return shareOf(group) > share
+    }
+
+    function inAny(pick: typeof spareIn): Socket | undefined {
+      return pick(networks.largest((group) => pick(group) !== undefined))
+    }
   }
-
-  /** @returns an empty group if there is none. */
-  function largest(isMeant = (_group: Group) => true): Group {
-    let found: Group = { sockets: new Set(), times: 1 }
-    for (const group of groups.values()) if (shareOf(group) > shareOf(found) && isMeant(group)) found = group
-    return found
-  }
-
-  return { join, largest }
-}
-
-/**
- * During a request, a proxy's connection belongs to the network of the client that the proxy names, or to the proxy's own
- * if it names none: a client may have a trusted address, too. Between requests, it belongs to no network.
- */
-function createNetworks(trustProxy: readonly string[], isOpen: (socket: Socket) => boolean) {
-  const { join, largest } = createMembership()
-  const proxies = blockListOf(trustProxy)
-  /** Connections from proxies between requests, the least recently used first. A set: there may be thousands of others. */
-  const idle = new Set<Socket>()
-  const leaving = new WeakMap<Socket, () => void>()
-
-  function remove(socket: Socket): void {
-    idle.delete(socket)
-    leaving.get(socket)?.()
-  }
-
-  return {
-    idle,
-    largest,
-    remove,
-    isFromProxy: (socket: Socket) => leaving.has(socket),
-    /** @returns the share of its network or site, whichever is larger; 1 for a proxy. */
-    add(socket: Socket): number {
-      const address = socket.remoteAddress ?? ''
-      if (proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')) {
-        idle.add(socket)
-        leaving.set(socket, () => {})
-        socket.once('close', () => remove(socket))
-        return 1
-      }
-      const { share, leave } = join(socket, address)
-      socket.once('close', leave)
-      return share
-    },
-    nameClient(response: ServerResponse, ip: string): void {
-      const { socket } = response.req
-      const leaveEarlier = leaving.get(socket)
-      if (!leaveEarlier || socket.destroyed) return
-      idle.delete(socket)
-      leaveEarlier()
-      const { leave } = join(socket, ip)
-      leaving.set(socket, leave)
-      function end(): void {
-        leave()
-        // unless it was closed, or carries a later request
-        if (isOpen(socket) && leaving.get(socket) === leave) idle.add(socket)
-      }
-      response.once('close', () => {
-        // the body may still be coming in
-        if (response.req.complete) end()
-        else response.req.once('end', end)
-      })
-    },
-  }
-}
-
-function blockListOf(cidrs: readonly string[]): BlockList {
-  const list = new BlockList()
-  for (const cidr of cidrs) {
-    const [address = '', bits] = cidr.split('/')
-    const family = isIPv6(address) ? 'ipv6' : 'ipv4'
-    if (bits === undefined) list.addAddress(address, family)
-    else list.addSubnet(address, Number(bits), family)
-  }
-  return list
 }
 
 const delayed = new WeakSet<ServerResponse>()
