@@ -46,47 +46,60 @@ const notEnded = problem(
 )
 
 export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): void {
-  const { checkToken, tokenLimits, sessions, log } = parts
+  addPath(api, '/session', {
+    GET: operation({
+      summary: 'Show who is signed in',
+      responses: { 200: { description: 'The role of the caller.', body: sessionShape } },
+      handle: ({ who }) => ({ status: 200, body: { who } }),
+    }),
+    POST: operation({
+      summary: 'Sign in with a token',
+      access: 'anyone',
+      body: { ...json(signInShape), limit: TOKEN_BYTES },
+      responses: { 204: { description: 'Signed in for 12 hours.', headers: ['set-cookie'] } },
+      errorCodes: ['unauthorized', 'too_many_attempts'],
+      handle: (request) => signIn(request, parts),
+    }),
+    DELETE: operation({
+      summary: 'Sign out',
+      description:
+        'Ends the session in every control process within a second, for everyone who holds its cookie.',
+      access: 'view',
+      responses: { 204: { description: 'Signed out.', headers: ['set-cookie'] } },
+      handle: createSignOut(parts),
+    }),
+  })
+}
 
-  function signIn({ body, ip, protocol }: ApiRequest): ApiResponse {
-    const given = signInShape.safeParse(body, { reportInput: true })
-    if (!given.success) return invalid(faultsOf(given.error, signInShape))
-    const result = checkToken(given.data.token, ip)
-    if (result === undefined) return wrong
-    if (typeof result !== 'string') return result
-    const seconds = tokenLimits.signIn(result, ip)
-    if (seconds !== undefined) {
-      reportRefusedSignIn({ who: result, address: ip }, { tokenLimits, log })
-      return tooMany('Too many sign-ins from your network', seconds)
-    }
-    const { cookie, session } = sessions.issue(result, Date.now())
-    audit(log, { who: result, by: 'bearer', address: ip, session }, { what: 'session', outcome: 'created' })
-    return { status: 204, headers: { 'set-cookie': sessionCookie(cookie, { protocol }) } }
+function signIn(
+  { body, ip, protocol }: ApiRequest,
+  { checkToken, tokenLimits, sessions, log }: SessionRouteParts,
+): ApiResponse {
+  const given = signInShape.safeParse(body, { reportInput: true })
+  if (!given.success) return invalid(faultsOf(given.error, signInShape))
+  const result = checkToken(given.data.token, ip)
+  if (result === undefined) return wrong
+  if (typeof result !== 'string') return result
+  const seconds = tokenLimits.signIn(result, ip)
+  if (seconds !== undefined) {
+    reportRefusedSignIn({ who: result, address: ip }, { tokenLimits, log })
+    return tooMany('Too many sign-ins from your network', seconds)
   }
+  const { cookie, session } = sessions.issue(result, Date.now())
+  audit(log, { who: result, by: 'bearer', address: ip, session }, { what: 'session', outcome: 'created' })
+  return { status: 204, headers: { 'set-cookie': sessionCookie(cookie, { protocol }) } }
+}
 
-  type Leaving = Caller & { session: Session }
-  const ending = new Map<string, Promise<boolean>>()
-
-  /** One record and one audit line, even if thousands of requests end the session at once. */
-  function endOnce(caller: Leaving): Promise<boolean> {
-    const { id } = caller.session
-    const ended = ending.get(id) ?? end(caller).finally(() => ending.delete(id))
-    ending.set(id, ended)
-    return ended
-  }
-
-  async function end(caller: Leaving): Promise<boolean> {
-    const isEnded = await endSession(caller.session, parts)
-    audit(log, caller, { what: 'session', outcome: isEnded ? 'removed' : 'unavailable' })
-    return isEnded
-  }
+function createSignOut(parts: SessionRouteParts): (request: ApiRequest) => Promise<ApiResponse> {
+  const { tokenLimits, sessions } = parts
+  const endOnce = createEndOnce(parts)
 
   /**
    * Also ends copies of the cookie. A request may have a token and the cookie of the other scheme too: an administrator
    * may end a stolen https session over http, on the machine itself. Over http, another host of the site can put its
    * cookies before ours.
    */
-  async function signOut({ caller, headers: { cookie }, protocol }: ApiRequest): Promise<ApiResponse> {
+  return async ({ caller, headers: { cookie }, protocol }) => {
     // even if they have expired by our clock: other processes' clocks may be right
     const own = [...sessionsIn(cookie, protocol)].map((each) => sessions.read(each))
     const others = sessionsIn(cookie, isHttps(protocol) ? 'http' : 'https')
@@ -107,30 +120,26 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
     if (seconds !== undefined) return tooMany('Too many sign-outs from your network', seconds)
     return { status: 204, headers: { 'set-cookie': sessionCookie('', { protocol }) } }
   }
+}
 
-  addPath(api, '/session', {
-    GET: operation({
-      summary: 'Show who is signed in',
-      responses: { 200: { description: 'The role of the caller.', body: sessionShape } },
-      handle: ({ who }) => ({ status: 200, body: { who } }),
-    }),
-    POST: operation({
-      summary: 'Sign in with a token',
-      access: 'anyone',
-      body: { ...json(signInShape), limit: TOKEN_BYTES },
-      responses: { 204: { description: 'Signed in for 12 hours.', headers: ['set-cookie'] } },
-      errorCodes: ['unauthorized', 'too_many_attempts'],
-      handle: signIn,
-    }),
-    DELETE: operation({
-      summary: 'Sign out',
-      description:
-        'Ends the session in every control process within a second, for everyone who holds its cookie.',
-      access: 'view',
-      responses: { 204: { description: 'Signed out.', headers: ['set-cookie'] } },
-      handle: signOut,
-    }),
-  })
+type Leaving = Caller & { session: Session }
+
+/** One record and one audit line, even if thousands of requests end the session at once. */
+function createEndOnce(parts: SessionRouteParts): (caller: Leaving) => Promise<boolean> {
+  const ending = new Map<string, Promise<boolean>>()
+
+  async function end(caller: Leaving): Promise<boolean> {
+    const isEnded = await endSession(caller.session, parts)
+    audit(parts.log, caller, { what: 'session', outcome: isEnded ? 'removed' : 'unavailable' })
+    return isEnded
+  }
+
+  return (caller) => {
+    const { id } = caller.session
+    const ended = ending.get(id) ?? end(caller).finally(() => ending.delete(id))
+    ending.set(id, ended)
+    return ended
+  }
 }
 
 async function endSession(
