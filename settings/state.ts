@@ -17,14 +17,8 @@ export type Index = ReturnType<typeof createIndex>
 /** If a record cannot be read, the last good version stays in force. */
 export function createState({ keys, kinds, log }: StateOptions) {
   const index = createIndex()
-  const unreadable = new Map<string, Unreadable>()
-  /** Counted here, as there may be very many. */
-  const counts = new Map<Kind, number>()
-  /** Used instead of unreadable records; undefined: nothing. */
-  const lastGood = new Map<string, Setting | undefined>()
-  /** The last versions of removed settings, the latest removal last. */
-  const lastVersions = new Map<string, number>()
-  const supposedVersions = new Map<string, number>()
+  const unreadable = createUnreadable(log)
+  const versions = createLastVersions()
   let isSupposing = false
 
   /** @returns why it cannot be read. */
@@ -35,26 +29,15 @@ export function createState({ keys, kinds, log }: StateOptions) {
       return read
     }
     index.set(key, read)
-    if (!isSupposing && unreadable.delete(key)) {
-      count(key, -1)
-      lastGood.delete(key)
-      log.info({ setting: key }, 'a setting can be read again, or was removed')
-    }
+    if (!isSupposing) unreadable.remove(key)
     return undefined
   }
 
   function applyLastGood(key: string, { reason, outline }: Unread): void {
-    const before = unreadable.get(key)
-    const good = before ? lastGood.get(key) : index.get(key)
+    const good = unreadable.all.has(key) ? unreadable.lastGood(key) : index.get(key)
     index.set(key, good)
     index.setUnread(key, outline)
-    if (isSupposing) return
-    lastGood.set(key, good)
-    if (!before) count(key, 1)
-    const isKept = good !== undefined
-    unreadable.set(key, { ...partsOf(key), reason, since: before?.since ?? Date.now(), isKept })
-    const goingOn = isKept ? 'its previous version stays in use' : 'it is ignored'
-    log.error({ setting: key, reason }, `a setting cannot be read: ${goingOn}`)
+    if (!isSupposing) unreadable.add(key, reason, good)
   }
 
   /** Call it before the removal is applied. @param last the removed record. */
@@ -62,22 +45,8 @@ export function createState({ keys, kinds, log }: StateOptions) {
     // a suppression never changes, and there may be very many
     if (partsOf(key).kind === 'suppression') return
     const version = (index.get(key) ?? goodOf(readSetting(key, last, { keys, kinds })))?.value.version
-    if (version === undefined) return
-    const versions = isSupposing ? supposedVersions : lastVersions
-    versions.delete(key)
-    versions.set(key, version)
-    const [oldest = ''] = versions.keys()
-    if (versions.size > MAX_LAST_VERSIONS) versions.delete(oldest)
+    if (version !== undefined) versions.add(key, version, isSupposing)
   }
-
-  const lastVersion = (key: string): number | undefined => supposedVersions.get(key) ?? lastVersions.get(key)
-
-  function count(key: string, change: 1 | -1): void {
-    const { kind } = partsOf(key)
-    counts.set(kind, countUnreadable(kind) + change)
-  }
-
-  const countUnreadable = (kind: Kind): number => counts.get(kind) ?? 0
 
   /** Reports no changes: those of `work` are undone afterwards. */
   function supposing<T>(work: () => T): T {
@@ -86,14 +55,76 @@ export function createState({ keys, kinds, log }: StateOptions) {
       return work()
     } finally {
       isSupposing = false
-      supposedVersions.clear()
+      versions.forgetSupposed()
     }
   }
 
-  return { index, unreadable, countUnreadable, apply, removed, lastVersion, supposing }
+  return {
+    index,
+    unreadable: unreadable.all,
+    countUnreadable: unreadable.count,
+    apply,
+    removed,
+    lastVersion: versions.of,
+    supposing,
+  }
+}
+
+/** Settings that cannot be read, and what is used instead. */
+function createUnreadable(log: Connection['log']) {
+  const all = new Map<string, Unreadable>()
+  /** Counted here, as there may be very many. */
+  const counts = new Map<Kind, number>()
+  const lastGood = new Map<string, Setting | undefined>()
+
+  function change(key: string, by: 1 | -1): void {
+    const { kind } = partsOf(key)
+    counts.set(kind, count(kind) + by)
+  }
+
+  const count = (kind: Kind): number => counts.get(kind) ?? 0
+
+  return {
+    all,
+    count,
+    lastGood: (key: string) => lastGood.get(key),
+    /** @param good undefined: nothing is used. */
+    add(key: string, reason: string, good: Setting | undefined): void {
+      const before = all.get(key)
+      lastGood.set(key, good)
+      if (!before) change(key, 1)
+      const isKept = good !== undefined
+      all.set(key, { ...partsOf(key), reason, since: before?.since ?? Date.now(), isKept })
+      const goingOn = isKept ? 'its previous version stays in use' : 'it is ignored'
+      log.error({ setting: key, reason }, `a setting cannot be read: ${goingOn}`)
+    },
+    remove(key: string): void {
+      if (!all.delete(key)) return
+      change(key, -1)
+      lastGood.delete(key)
+      log.info({ setting: key }, 'a setting can be read again, or was removed')
+    },
+  }
 }
 
 const MAX_LAST_VERSIONS = 10_000
+
+/** The last versions of removed settings, the latest removal last. */
+function createLastVersions() {
+  const known = new Map<string, number>()
+  const supposed = new Map<string, number>()
+  return {
+    of: (key: string): number | undefined => supposed.get(key) ?? known.get(key),
+    add(key: string, version: number, isSupposed: boolean): void {
+      const versions = isSupposed ? supposed : known
+      versions.delete(key)
+      versions.set(key, version)
+      const [oldest = ''] = versions.keys()
+      if (versions.size > MAX_LAST_VERSIONS) versions.delete(oldest)
+    },
+    forgetSupposed: () => supposed.clear(),
+  }
+}
 
 const goodOf = (read: Setting | Unread | undefined) => (read && 'unread' in read ? undefined : read)
 
