@@ -77,7 +77,8 @@ export const useRecentCalls = ({ id, sourceIds }: { id: string; sourceIds: reado
     async queryFn() {
       const [only, ...others] = sourceIds
       const query = {
-        ...{ destinationId: id, limit: MAX_RECENT },
+        destinationId: id,
+        limit: MAX_RECENT,
         ...(only !== undefined && others.length === 0 && { sourceId: only }),
       }
       const { items } = await resultOf(api.GET('/api/events', { params: { query } }))

@@ -18,7 +18,10 @@ export const fetchPreview = ({ id, rules, sourceIds, eventTypes }: Previewed): P
   resultOf(
     api.POST('/api/destinations/preview', {
       body: {
-        ...{ rules: rules as Rules, sourceIds, last: PREVIEWED, destinationId: id },
+        rules: rules as Rules,
+        sourceIds,
+        last: PREVIEWED,
+        destinationId: id,
         ...(eventTypes && { eventTypes }),
       },
     }),

@@ -85,7 +85,7 @@ export function CallsChart({
     ],
     [buckets],
   )
-  return <TimeChart title="Calls" lines={lines} format={formatInteger} {...{ window, buckets }} />
+  return <TimeChart title="Calls" lines={lines} format={formatInteger} window={window} buckets={buckets} />
 }
 
 export function DeliveriesChart({ window, buckets }: ChartsProps<Bucket>) {
@@ -96,7 +96,9 @@ export function DeliveriesChart({ window, buckets }: ChartsProps<Bucket>) {
     })
     return [lineOf('delivered'), lineOf('rejected'), lineOf('dead'), lineOf('failedAttempts')]
   }, [buckets])
-  return <TimeChart title="Deliveries" lines={lines} format={formatInteger} {...{ window, buckets }} />
+  return (
+    <TimeChart title="Deliveries" lines={lines} format={formatInteger} window={window} buckets={buckets} />
+  )
 }
 
 export function LatencyChart(props: ChartsProps<Bucket>) {
@@ -133,7 +135,16 @@ function QuantileChart({ title, lead, of, window, buckets }: QuantileChartProps)
     { label: 'p50', color: 'blue', values: quantile('p50') },
     { label: 'p99', color: 'grape', values: quantile('p99') },
   ]
-  return <TimeChart {...{ title, lead, lines, window, buckets }} format={formatDuration} />
+  return (
+    <TimeChart
+      title={title}
+      lead={lead}
+      lines={lines}
+      window={window}
+      buckets={buckets}
+      format={formatDuration}
+    />
+  )
 }
 
 type TimeChartProps = ChartsProps<Bucket> & {
@@ -148,7 +159,7 @@ function TimeChart({ title, lead, lines, format, window, buckets }: TimeChartPro
   const { bucket, inText } = WINDOWS[window]
   return (
     <Panel title={title} lead={lead === undefined ? `By ${bucket}` : `${lead}, by ${bucket}`}>
-      <Chart label={`${title} by ${bucket}, ${inText}`} {...{ times, lines, format }} />
+      <Chart label={`${title} by ${bucket}, ${inText}`} times={times} lines={lines} format={format} />
     </Panel>
   )
 }

@@ -27,7 +27,7 @@ export function useTooltip(text: string | undefined): Tooltip {
       onBlur: hide,
       ...(place && { 'aria-describedby': id }),
     },
-    tip: place && <Tip {...{ id, text, place, hide }} />,
+    tip: place && <Tip id={id} text={text} place={place} hide={hide} />,
   }
 }
 

@@ -128,7 +128,9 @@ function SecretForm({ base, onSaved, form, onSecret }: FormProps) {
           error={fieldError(saving.error, '/sharedSecret')}
         />
       )}
-      {hasSecret && !isRemoved && <Overlap {...{ base, hours, setHours, now }} isNew={secret !== ''} />}
+      {hasSecret && !isRemoved && (
+        <Overlap base={base} hours={hours} setHours={setHours} now={now} isNew={secret !== ''} />
+      )}
       {isRotating && !isRemoved && secret !== '' && (
         <EndsPrevious checked={endsPrevious} onChange={setEndsPrevious} />
       )}

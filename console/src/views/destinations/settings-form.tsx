@@ -41,14 +41,20 @@ const toDraft = ({
   retryOn,
   standardWebhooks,
 }: Destination): Draft => ({
-  ...{ name, sourceIds, webhooks: toDrafts(webhooks), eventTypes },
-  ...{ retryOn: retryOn ?? [], standardWebhooks: standardWebhooks ?? false },
+  name,
+  sourceIds,
+  webhooks: toDrafts(webhooks),
+  eventTypes,
+  retryOn: retryOn ?? [],
+  standardWebhooks: standardWebhooks ?? false,
 })
 
 function toReplacement(base: Destination, { eventTypes, retryOn, webhooks, ...draft }: Draft): Destination {
   const { eventTypes: _, retryOn: __, ...rest } = base
   return {
-    ...{ ...rest, ...draft, webhooks: toWebhooks(webhooks) },
+    ...rest,
+    ...draft,
+    webhooks: toWebhooks(webhooks),
     ...(eventTypes && { eventTypes }),
     ...(retryOn.length > 0 && { retryOn }),
   }

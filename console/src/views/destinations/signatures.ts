@@ -42,7 +42,8 @@ export const signaturesAfter = (
 ): Signature[] =>
   signaturesOf(
     {
-      ...{ sharedSecret: '***', standardWebhooks },
+      sharedSecret: '***',
+      standardWebhooks,
       ...(until !== undefined && { previousSecret: '***', previousSecretExpiresAt: until }),
     },
     now,

@@ -24,8 +24,10 @@ export function destinationState(
   }
   if (sourceIds.length === 0)
     return {
-      ...{ ...WEBHOOK_STATES.idle, color: 'yellow' },
-      ...{ explanation: 'No source is connected, so nothing is sent.', weight: 2 },
+      ...WEBHOOK_STATES.idle,
+      color: 'yellow',
+      explanation: 'No source is connected, so nothing is sent.',
+      weight: 2,
     }
   if (!now) return { label: 'Unknown', color: 'gray', explanation: 'No data yet.', weight: 1 }
   return { ...WEBHOOK_STATES[now.state], weight: 1 }

@@ -34,7 +34,12 @@ export function ConditionFields({ condition, which, pointer, onChange, error }: 
           data={CHOICES}
         />
         {hasValue(condition.operator) && (
-          <ValueField {...{ condition, which, onChange }} error={valueError(error, pointer)} />
+          <ValueField
+            condition={condition}
+            which={which}
+            onChange={onChange}
+            error={valueError(error, pointer)}
+          />
         )}
       </Group>
     </Stack>
@@ -63,10 +68,16 @@ type ValueProps = Pick<ConditionProps, 'condition' | 'which'> & {
 function ValueField({ condition, which, onChange, error }: ValueProps) {
   const { operator, value } = condition
   const field = {
-    ...{ flex: 1, miw: 0, 'aria-label': `Value of ${which}`, value, error },
+    flex: 1,
+    miw: 0,
+    'aria-label': `Value of ${which}`,
+    value,
+    error,
     onChange: (event: { currentTarget: { value: string } }) =>
       onChange({ ...condition, value: event.currentTarget.value }),
-    ...{ autoComplete: 'off', spellCheck: false, inputWrapperOrder: ORDER },
+    autoComplete: 'off',
+    spellCheck: false,
+    inputWrapperOrder: ORDER,
   }
   if (isListOperator(operator))
     return <Textarea {...field} rows={3} placeholder="One value per line" description={typeHint(value)} />

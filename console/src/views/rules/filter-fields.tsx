@@ -70,7 +70,9 @@ type ConditionsProps = Omit<FieldsProps<RulesDraft>, 'change'> & {
 function Conditions({ draft, change, error }: ConditionsProps) {
   const { conditions, match } = draft.filter
   const list = useLimitedList({
-    ...{ items: conditions, most: MAX_CONDITIONS, make: newCondition },
+    items: conditions,
+    most: MAX_CONDITIONS,
+    make: newCondition,
     onChange: (conditions: readonly ConditionDraft[]) => change({ conditions }),
   })
   return (

@@ -88,7 +88,12 @@ function RulesEditor({ base, onSaved, form, prefersJson, setPrefersJson }: Rules
         actions={<Mode editor={editor} onChange={changeMode} />}
       >
         <Form {...form} onSubmit={submit} saving={saving} error={localError} shown={shown}>
-          <Fields {...{ editor, edit, error }} seenNames={namesIn(preview.preview?.items ?? [])} />
+          <Fields
+            editor={editor}
+            edit={edit}
+            error={error}
+            seenNames={namesIn(preview.preview?.items ?? [])}
+          />
         </Form>
       </Panel>
       <div className="beside">
@@ -159,7 +164,8 @@ function Fields({ editor, edit, error, seenNames }: EditorFieldsProps) {
     )
   const { draft } = editor
   const fields: FieldsProps<RulesDraft> = {
-    ...{ draft, error },
+    draft,
+    error,
     change: (changed) => edit({ mode: 'form', draft: { ...draft, ...changed } }),
   }
   return (

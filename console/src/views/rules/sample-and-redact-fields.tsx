@@ -62,7 +62,9 @@ const METHODS: Record<RedactionDraft['as'], string> = {
 
 export function RedactFields({ draft, change, error }: FieldsProps<RulesDraft>) {
   const list = useLimitedList({
-    ...{ items: draft.redact, most: MAX_REDACTIONS, make: newRedaction },
+    items: draft.redact,
+    most: MAX_REDACTIONS,
+    make: newRedaction,
     onChange: (redact: readonly RedactionDraft[]) => change({ redact }),
   })
   return (

@@ -28,7 +28,11 @@ export function draftFromDestination(destination: Destination): Draft {
   const { name, sourceIds, webhooks, sharedSecret, standardWebhooks } = destination
   const hasSecret = sharedSecret !== undefined
   return {
-    ...{ name, sourceIds, webhooks: toDrafts(webhooks), secret: '', hasSecret },
+    name,
+    sourceIds,
+    webhooks: toDrafts(webhooks),
+    secret: '',
+    hasSecret,
     scheme: (standardWebhooks ?? !hasSecret) ? 'standard' : 'sha1',
   }
 }

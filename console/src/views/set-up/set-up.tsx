@@ -83,7 +83,7 @@ function Steps({ unfinished }: { unfinished?: Destination }) {
           <Step title="Test" hasMoved={hasMoved}>
             {destination && (
               <TestStep
-                {...{ destination }}
+                destination={destination}
                 onBack={() => goTo(STEPS.secret)}
                 onNext={() => goTo(STEPS.on)}
               />
@@ -94,7 +94,7 @@ function Steps({ unfinished }: { unfinished?: Destination }) {
           <Step title="Turn on" hasMoved={hasMoved}>
             {destination && (
               <TurnOnStep
-                {...{ destination }}
+                destination={destination}
                 onBack={() => goTo(STEPS.test)}
                 onSwitched={setUp.onSwitched}
               />

@@ -38,7 +38,11 @@ type Draft = {
 }
 
 const toDraft = ({ name, enabled, kind = 'server', ip = 'full', dedup, rateLimit }: Source): Draft => ({
-  ...{ name, enabled, kind, ip, dropsDuplicates: dedup !== 'off' },
+  name,
+  enabled,
+  kind,
+  ip,
+  dropsDuplicates: dedup !== 'off',
   perSecond: String(rateLimit?.perSecond ?? ''),
   burst: String(rateLimit?.burst ?? ''),
   bytesPerSecond: String(rateLimit?.bytesPerSecond ?? ''),
@@ -54,7 +58,9 @@ function toReplacement(base: Source, draft: Draft) {
     ...(bytesPerSecond !== '' && { bytesPerSecond: Number(bytesPerSecond) }),
   }
   return {
-    ...{ ...rest, name, enabled },
+    ...rest,
+    name,
+    enabled,
     ...(kind !== 'server' && { kind }),
     ...(ip !== 'full' && { ip }),
     ...(!dropsDuplicates && { dedup: 'off' as const }),

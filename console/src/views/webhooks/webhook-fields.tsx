@@ -24,14 +24,16 @@ type FieldsProps = {
 export function WebhookFields({ webhook, index, isOnly, onChange, error }: FieldsProps) {
   const { headers } = webhook
   const list = useLimitedList({
-    ...{ items: headers, most: MAX_HEADERS, make: newHeader },
+    items: headers,
+    most: MAX_HEADERS,
+    make: newHeader,
     onChange: (headers: readonly HeaderDraft[]) => onChange({ ...webhook, headers }),
   })
   const fault = fieldError(error, `/webhooks/${index}/headers`)
   return (
     <Fieldset legend={`URL ${index + 1}`} variant="filled">
       <Stack gap="xs">
-        <UrlField {...{ webhook, index, isOnly, onChange, error }} />
+        <UrlField webhook={webhook} index={index} isOnly={isOnly} onChange={onChange} error={error} />
         {headers.map((header, at) => (
           <HeaderFields
             key={header.key}

@@ -66,7 +66,14 @@ function Webhook({ webhook, url, updatedAt }: WebhookProps) {
           {!isDeliveryCurrent && <BeforeChange at={updatedAt} />}.
         </Text>
       )}
-      {lastError && <LastError {...{ lastError, isErrorCurrent, isFailing, updatedAt }} />}
+      {lastError && (
+        <LastError
+          lastError={lastError}
+          isErrorCurrent={isErrorCurrent}
+          isFailing={isFailing}
+          updatedAt={updatedAt}
+        />
+      )}
       {!lastError && lastDeliveredAt === null && (
         <Text size="sm" c="dimmed">
           {label.explanation}
