@@ -111,11 +111,12 @@ function isIdle(lane: Lane): boolean {
 type Starting = Pick<CommonParts, 'producer' | 'deliveries'> &
   Pick<Parameters<typeof startConsumers>[0], 'handle' | 'lanes' | 'storage'>
 
-async function startAll({ connection, tracer, onFatal, closing }: Context, parts: Starting): Promise<void> {
-  const { producer, deliveries: codec, handle, lanes, storage } = parts
-  const consumers = await startConsumers({
-    ...{ connection, producer, storage, codec, handle, onCopy: countCopy, lanes, tracer, onFatal },
-  })
+async function startAll(
+  { connection, tracer, onFatal, closing }: Context,
+  { deliveries: codec, ...parts }: Starting,
+): Promise<void> {
+  const onCopy = countCopy
+  const consumers = await startConsumers({ ...parts, connection, codec, onCopy, tracer, onFatal })
   closing.defer(async () => void (await Promise.allSettled(consumers.map((consumer) => consumer.close()))))
   watchConsumers(consumers)
   await Promise.all(consumers.map((consumer) => consumer.joined))

@@ -78,6 +78,9 @@ const sasl = (given: NonNullable<KafkaConfig['sasl']>) => given as SASLOptions
 /** While Kafka is unreachable, kafkajs takes half a minute to disconnect. */
 export const CLOSE_MS = 2_000
 
+/** For each request of a consumer. One that has used them up crashes, and starts again. */
+export const CONSUMER_RETRIES = { initialRetryTime: 100, maxRetryTime: 1_000, retries: 20 }
+
 /** kafkajs retries what it logs as errors. The rest is for debugging. */
 function forwardTo(log: Logger, failures: FailureLog): logCreator {
   return () =>

@@ -99,7 +99,10 @@ export function auditRoutes(api: FastifyInstance, parts: AuditRouteParts): void 
     const begin = () =>
       searching<AuditRecord>({
         parts: [{ topic: AUDIT, isSearched: () => true, read, find }],
-        ...{ limit, cursor, since, until: until && until + MAX_SKEW_MS },
+        limit,
+        cursor,
+        since,
+        until: until && until + MAX_SKEW_MS,
         isNarrow: Object.values(wanted).some((each) => each !== undefined),
       })
     const found = namesUser(wanted) ? searchForUser(caller, parts, begin) : begin()
@@ -166,7 +169,13 @@ function parsed(value: Buffer): AuditRecord | undefined {
 function entryOf(record: AuditRecord): z.infer<typeof entryShape> {
   const { at, who, by, address, session, what, outcome, id, version, changes, ...details } = record
   return {
-    ...{ at, who, by, address, what, outcome, details },
+    at,
+    who,
+    by,
+    address,
+    what,
+    outcome,
+    details,
     session: session ?? null,
     id: id ?? null,
     version: version ?? null,

@@ -25,12 +25,23 @@ const ignored = z.unknown().optional()
 export const callShape = z
   .strictObject({
     type: z.enum(CALL_TYPES),
-    ...{ userId: id, anonymousId: id, groupId: id, previousId: id },
-    ...{ event: text, name: text, category: text },
-    ...{ properties: object, traits: object, context: object },
+    userId: id,
+    anonymousId: id,
+    groupId: id,
+    previousId: id,
+    event: text,
+    name: text,
+    category: text,
+    properties: object,
+    traits: object,
+    context: object,
     timestamp: z.iso.datetime({ offset: true }).optional().describe('Default: now.'),
-    ...{ messageId: ignored, integrations: ignored, omitted: ignored },
-    ...{ receivedAt: ignored, sentAt: ignored, originalTimestamp: ignored },
+    messageId: ignored,
+    integrations: ignored,
+    omitted: ignored,
+    receivedAt: ignored,
+    sentAt: ignored,
+    originalTimestamp: ignored,
   })
   .superRefine((call, ctx) => {
     const missing = missingField(call)

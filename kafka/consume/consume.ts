@@ -3,7 +3,7 @@ import type { EachBatchHandler, Consumer as KafkaJsConsumer } from 'kafkajs'
 import { within } from '../../process/timeout.ts'
 import { untilBack } from '../admin/failures.ts'
 import { createFaultReporter } from '../admin/lost-records.ts'
-import { CLOSE_MS } from '../client.ts'
+import { CLOSE_MS, CONSUMER_RETRIES } from '../client.ts'
 import { drainBeforeJoin } from '../patches/consumer/drain-before-join.ts'
 import { IDLE_WAIT_MS, setFetchWait } from '../patches/consumer/fetch-wait.ts'
 import { replacePredecessors } from '../patches/consumer/stale-members.ts'
@@ -184,7 +184,7 @@ const configOf = (
   // less than the wait of an idle fetch, so that one follows each
   heartbeatInterval: IDLE_WAIT_MS - 50,
   retry: {
-    ...{ initialRetryTime: 100, maxRetryTime: 1_000, retries: 20 },
+    ...CONSUMER_RETRIES,
     // a consumer that crashes while it is closed would join its group again
     restartOnFailure: async () => isWanted(),
   },

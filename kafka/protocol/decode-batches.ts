@@ -175,8 +175,15 @@ function messageAt(offset: number, batch: Buffer): Decoded {
   const batchContext = contextOf(batch)
   const { maxTimestamp: timestamp } = batchContext
   return {
-    ...{ magicByte: MAGIC, attributes: 0, timestamp, offset: String(offset), key: null, value: null },
-    ...{ headers: NO_HEADERS, isControlRecord: false, batchContext },
+    magicByte: MAGIC,
+    attributes: 0,
+    timestamp,
+    offset: String(offset),
+    key: null,
+    value: null,
+    headers: NO_HEADERS,
+    isControlRecord: false,
+    batchContext,
   }
 }
 

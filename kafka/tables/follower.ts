@@ -4,7 +4,7 @@ import pRetry from 'p-retry'
 import { within } from '../../process/timeout.ts'
 import { untilBack } from '../admin/failures.ts'
 import { createFaultReporter } from '../admin/lost-records.ts'
-import { CLOSE_MS, type Connection } from '../client.ts'
+import { CLOSE_MS, CONSUMER_RETRIES, type Connection } from '../client.ts'
 import type { Message } from '../consume/record.ts'
 import { type LogFault, partitionKey } from '../log-faults.ts'
 import { countSkippedBatch } from '../metrics.ts'
@@ -74,7 +74,7 @@ export class Follower {
       allowAutoTopicCreation: false,
       partitionAssigners: [this.logs.assigning(PartitionAssigners.roundRobin)],
       retry: {
-        ...{ initialRetryTime: 100, maxRetryTime: 1_000, retries: 20 },
+        ...CONSUMER_RETRIES,
         restartOnFailure: async () => !this.isClosed,
       },
       ...config,

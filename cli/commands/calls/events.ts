@@ -29,13 +29,11 @@ const deliveryShape = z.looseObject({
   state: text,
   attempts: z.array(
     z.looseObject({
-      ...{
-        attempt: z.number(),
-        startedAt: text,
-        outcome: z.string(),
-        status: z.number().nullable(),
-        code: text,
-      },
+      attempt: z.number(),
+      startedAt: text,
+      outcome: z.string(),
+      status: z.number().nullable(),
+      code: text,
       response: text.optional(),
     }),
   ),

@@ -69,7 +69,8 @@ export const deadFields = { reason: z.string(), code: codeShape, deadAt: timeSha
 export const deadShape = z.strictObject(deadFields)
 
 export const deadResponse = ({ reason, code, time }: Pick<DeadLetter, 'reason' | 'code' | 'time'>) => ({
-  ...{ reason, code },
+  reason,
+  code,
   deadAt: isoTime(time),
 })
 

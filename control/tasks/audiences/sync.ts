@@ -99,7 +99,13 @@ async function accept(request: SyncRequest, parts: SyncRouteParts): Promise<Sync
   if (isEmpty && !mayBeEmpty) return empty
   const skipped = invalid.count()
   const sync: Sync = {
-    ...{ kind: 'sync', id, createdAt, state: 'accepted', of, since: computation.createdAt, others },
+    kind: 'sync',
+    id,
+    createdAt,
+    state: 'accepted',
+    of,
+    since: computation.createdAt,
+    others,
     salt: randomUUID(),
     ...uploaded,
     ...(skipped > 0 && { skipped }),

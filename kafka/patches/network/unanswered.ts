@@ -178,8 +178,14 @@ export function isAlive(of: Dialled, address = of.host): Promise<boolean> {
 /** Uses kafkajs's own methods, so that a probe is not probed itself. */
 async function probe({ port, clientId, ssl, socketFactory }: Dialled, host: string): Promise<boolean> {
   const connection = new ProbeConnection({
-    ...{ host, port, clientId, ssl, socketFactory, logger: silentLogger },
-    ...{ connectionTimeout: NEVER_MS, requestTimeout: NEVER_MS },
+    host,
+    port,
+    clientId,
+    ssl,
+    socketFactory,
+    logger: silentLogger,
+    connectionTimeout: NEVER_MS,
+    requestTimeout: NEVER_MS,
   })
   let alive = false
   const answer = async () => {
