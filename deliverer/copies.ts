@@ -9,6 +9,7 @@ const GENERATION = 50_000
 const REMEMBERED_MS = 10 * 60_000
 
 type Copy = RecordEnds & Pick<ConsumerRecord<Delivery>, 'trace'>
+type Opened = { record: ConsumerRecord<Delivery>; copies: Copy[] }
 
 /**
  * Drops copies of retries (docs/decisions/033). A copy is a record that is not further than another of its delivery
@@ -19,7 +20,7 @@ export function withoutCopies(
   handle: Handler<Delivery>,
   onCopy: () => void,
 ): { handle: Handler<Delivery>; watch: PartitionWatch } {
-  const open = new Map<string, { record: ConsumerRecord<Delivery>; copies: Copy[] }>()
+  const open = new Map<string, Opened>()
   const reached = createReached()
 
   function drop(copy: Copy): void {
@@ -43,36 +44,25 @@ export function withoutCopies(
       other.copies.push({ settle, release, park, trace })
       return undefined
     }
-    const opened = { record, copies: [] as Copy[] }
-    const end = (how: (copy: Copy) => void) => {
-      if (open.get(place) === opened) open.delete(place)
-      opened.copies.forEach(how)
-    }
-    const watched: ConsumerRecord<Delivery> = {
-      ...record,
-      settle() {
-        reached.add(id, stage)
-        end(drop)
-        record.settle()
-      },
-      // not remembered, because someone may return a parked record to its topic
-      park(contents, reason) {
-        end(drop)
-        record.park(contents, reason)
-      },
-      release() {
-        end((copy) => copy.release())
-        record.release()
-      },
-    }
+    const opened: Opened = { record, copies: [] }
     open.set(place, opened)
     let isTaken = false
     try {
-      const pressure = handle(watched, message)
+      const pressure = handle(beforeEnd(record, close), message)
       isTaken = !(pressure && 'holdUntil' in pressure)
       return pressure
     } finally {
       if (!isTaken) open.delete(place)
+    }
+
+    function close(end: End): void {
+      // a parked record is not remembered, because someone may return it to its topic
+      if (end === 'settle') reached.add(id, stage)
+      if (open.get(place) === opened) open.delete(place)
+      for (const copy of opened.copies) {
+        if (end === 'release') copy.release()
+        else drop(copy)
+      }
     }
   }
 
@@ -87,6 +77,28 @@ export function withoutCopies(
     },
   }
 }
+
+type End = keyof RecordEnds
+
+/** Calls `onEnd` first. */
+const beforeEnd = (
+  record: ConsumerRecord<Delivery>,
+  onEnd: (end: End) => void,
+): ConsumerRecord<Delivery> => ({
+  ...record,
+  settle() {
+    onEnd('settle')
+    record.settle()
+  },
+  park(contents, reason) {
+    onEnd('park')
+    record.park(contents, reason)
+  },
+  release() {
+    onEnd('release')
+    record.release()
+  },
+})
 
 /**
  * A replay has the same `deliveryId`, but a new `routedAt`. Calls that share a `messageId` also have the same
