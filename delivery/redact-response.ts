@@ -1,3 +1,4 @@
+import { perObject } from '../process/per-object.ts'
 import { mapSecrets } from '../settings/seal.ts'
 import type { Destination } from '../settings/settings.ts'
 
@@ -11,18 +12,14 @@ type Spelling = { text: string; start: string; isWhole: boolean; borders: Uint16
 /** Longer spellings are cut. Stored responses are shorter. */
 const LONGEST = 2_048
 
-// a changed destination is another object
-const cache = new WeakMap<Destination, readonly Spelling[]>()
-
 /**
  * Masks the destination's secrets, header values and URL tokens in a response with `***`, as some receivers echo them.
  * Finds values of at least four characters plain, escaped as in JSON, HTML and URLs, and in base64. Takes linear time.
  */
 export function withoutSecrets(response: string | null, destination: Destination): string | null {
   if (response === null || response.length < MIN_CHARS) return response
-  const spellings = cache.get(destination) ?? learn(destination)
   let ends: Uint32Array | undefined
-  for (const spelling of spellings) {
+  for (const spelling of spellingsFor(destination)) {
     if (!response.includes(spelling.start)) continue
     ends ??= new Uint32Array(response.length)
     find(response, spelling, ends)
@@ -61,14 +58,13 @@ function masked(text: string, ends: Uint32Array): string {
   return shown + text.slice(shownTo)
 }
 
-function learn(destination: Destination): readonly Spelling[] {
-  const spellings = spellingsOf(destination).map((whole) => {
+// a changed destination is another object
+const spellingsFor = perObject((destination: Destination): readonly Spelling[] =>
+  textsOf(destination).map((whole) => {
     const text = whole.slice(0, LONGEST)
     return { text, start: text.slice(0, MIN_CHARS), isWhole: text === whole, borders: bordersOf(text) }
-  })
-  cache.set(destination, spellings)
-  return spellings
-}
+  }),
+)
 
 /** For each prefix, the length of its longest proper prefix that is also its suffix. */
 function bordersOf(text: string): Uint16Array {
@@ -82,7 +78,7 @@ function bordersOf(text: string): Uint16Array {
   return borders
 }
 
-function spellingsOf(destination: Destination): string[] {
+function textsOf(destination: Destination): string[] {
   const secrets: string[] = []
   mapSecrets(destination, (secret) => {
     secrets.push(...partsOf(secret))

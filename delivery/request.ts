@@ -1,3 +1,4 @@
+import { perObject } from '../process/per-object.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Destination } from '../settings/settings.ts'
 import { olderKeys, type Signing, sign, signingOf } from './signatures.ts'
@@ -64,19 +65,8 @@ export type Template = Signing & {
 
 const NONE: readonly number[] = []
 
-// a changed destination is another object
-const cache = new WeakMap<Destination, Template>()
-
-/** Cached, because building it is expensive. */
-function templateOf(destination: Destination): Template {
-  const found = cache.get(destination)
-  if (found) return found
-  const made = makeTemplate(destination)
-  cache.set(destination, made)
-  return made
-}
-
-function makeTemplate(destination: Destination): Template {
+/** Cached, because building it is expensive. A changed destination is another object. */
+const templateOf = perObject((destination: Destination): Template => {
   const { webhooks, retryOn } = destination
   const signing = signingOf(destination)
   return {
@@ -92,7 +82,7 @@ function makeTemplate(destination: Destination): Template {
     ...signing,
     retryOn: retryOn ?? NONE,
   }
-}
+})
 
 const without = (headers: Readonly<Record<string, string>>, names: ReadonlySet<string>) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !names.has(name.toLowerCase())))

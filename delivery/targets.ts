@@ -1,3 +1,4 @@
+import { perObject } from '../process/per-object.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Destination } from '../settings/settings.ts'
 
@@ -53,17 +54,11 @@ export const webhookKey = (destinationId: string, urlIndex: number, url: string)
   `${destinationId} ${urlIndex} ${url}`
 
 // a changed destination is another object
-const cache = new WeakMap<Destination, readonly Target[]>()
-
-export function targetsOf(destination: Destination): readonly Target[] {
-  const before = cache.get(destination)
-  if (before) return before
-  const targets = destination.webhooks.map(({ url }, urlIndex) => ({
+export const targetsOf = perObject(({ id, webhooks }: Destination): readonly Target[] =>
+  webhooks.map(({ url }, urlIndex) => ({
     urlIndex,
     url,
-    webhook: webhookKey(destination.id, urlIndex, url),
+    webhook: webhookKey(id, urlIndex, url),
     origin: URL.parse(url)?.origin ?? '',
-  }))
-  cache.set(destination, targets)
-  return targets
-}
+  })),
+)

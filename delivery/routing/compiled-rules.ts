@@ -1,4 +1,5 @@
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import { perObject } from '../../process/per-object.ts'
 import { type CompiledRules, compileRules } from '../../rules/compile.ts'
 import { eventNamesOf } from '../../rules/filter.ts'
 import { patternCompilations } from '../../rules/pattern.ts'
@@ -9,9 +10,6 @@ import { render } from '../render.ts'
 
 type Compiled = { rules: CompiledRules; key: KeyObject }
 
-// a changed destination is a new object
-const cache = new WeakMap<Outline, Compiled>()
-
 /** Undefined without rules. */
 export const compiledOf = (destination: Outline): CompiledRules | undefined => compiled(destination)?.rules
 
@@ -20,22 +18,16 @@ let compilations = 0
 /** Counts compiled rules and patterns of this process. A pattern takes up to 10 ms. */
 export const compilationCount = (): number => compilations + patternCompilations()
 
-const deciding = new WeakMap<Outline, CompiledRules>()
-
 /** Filter and sample only, to decide quickly about many events. */
 export function decidingOf(destination: Outline): CompiledRules | undefined {
-  const { rules: { filter, sample } = {}, hashKey } = destination
-  if (!filter && !sample) return undefined
-  const before = deciding.get(destination)
-  if (before) return before
-  const made = compileRules(
-    { ...(filter && { filter }), ...(sample && { sample }) },
-    hashKeyOf(hashKey),
-    render,
-  )
-  deciding.set(destination, made)
-  return made
+  const { filter, sample } = destination.rules ?? {}
+  return filter || sample ? compileDeciding(destination) : undefined
 }
+
+// a changed destination is a new object
+const compileDeciding = perObject(({ rules: { filter, sample } = {}, hashKey }: Outline) =>
+  compileRules({ ...(filter && { filter }), ...(sample && { sample }) }, hashKeyOf(hashKey), render),
+)
 
 /** As the rules do for `as: hash`. */
 export function hashedBy(destination: Outline, text: string): string {
@@ -43,17 +35,13 @@ export function hashedBy(destination: Outline, text: string): string {
   return found ? hashOf(found.key, text) : ''
 }
 
-function compiled(destination: Outline): Compiled | undefined {
-  const { rules, hashKey } = destination
-  if (!rules) return undefined
-  const before = cache.get(destination)
-  if (before) return before
-  const bytes = hashKeyOf(hashKey)
-  const made = { rules: compileRules(rules, bytes, render), key: createSecretKey(bytes) }
-  cache.set(destination, made)
+const compiled = (destination: Outline): Compiled | undefined => destination.rules && compile(destination)
+
+const compile = perObject(({ rules = {}, hashKey }: Outline): Compiled => {
   compilations += 1
-  return made
-}
+  const bytes = hashKeyOf(hashKey)
+  return { rules: compileRules(rules, bytes, render), key: createSecretKey(bytes) }
+})
 
 /** Control generates keys for destinations that redact. Otherwise a random one still hides the values. */
 export const hashKeyOf = (hashKey: string | undefined): Buffer =>
@@ -68,15 +56,9 @@ type Group = {
 }
 
 // the settings return the same list until any destination changes
-const groups = new WeakMap<readonly Outline[], Group>()
-
-export function groupOf(connected: readonly Outline[]): Group {
-  const before = groups.get(connected)
-  if (before) return before
-  const group = grouped(connected.filter(({ enabled }) => enabled))
-  groups.set(connected, group)
-  return group
-}
+export const groupOf = perObject(
+  (connected: readonly Outline[]): Group => grouped(connected.filter(({ enabled }) => enabled)),
+)
 
 function grouped(enabled: readonly Outline[]): Group {
   const plain = enabled.filter((each) => !isRuled(each))

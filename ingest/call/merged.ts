@@ -1,4 +1,5 @@
 import { isIndex, isObject } from '../../process/json-objects.ts'
+import { perObject } from '../../process/per-object.ts'
 import { countBefore } from '../../process/sorted.ts'
 import type { JsonObject } from './json.ts'
 
@@ -68,21 +69,15 @@ function membersBetween(from: number, to: number, { text, starts }: Printed): st
 }
 
 /** The calls of a batch share one object. */
-const printedBefore = new WeakMap<JsonObject, Printed>()
-
-function printedOnce(shared: JsonObject): Printed {
-  const before = printedBefore.get(shared)
-  if (before) return before
+const printedOnce = perObject((shared: JsonObject): Printed => {
   const names = Object.keys(shared).filter((name) => shared[name] !== undefined)
   const texts = names.map((name) => `${JSON.stringify(name)}:${JSON.stringify(shared[name])}`)
   const starts = [0]
   for (const text of texts) starts.push((starts.at(-1) ?? 0) + text.length + 1)
-  const printed = {
+  return {
     text: texts.join(','),
     starts,
     positions: new Map(names.map((name, position) => [name, position])),
     indexes: names.filter(isIndex).map(Number),
   }
-  printedBefore.set(shared, printed)
-  return printed
-}
+})

@@ -1,6 +1,7 @@
 import pRetry from 'p-retry'
 import { Counter } from 'prom-client'
 import { registry } from '../../process/metrics.ts'
+import { perObject } from '../../process/per-object.ts'
 import type { Connection } from '../client.ts'
 import type { LogFault } from '../log-faults.ts'
 import { whileAway } from './failures.ts'
@@ -95,14 +96,10 @@ const RETRY = { ...whileAway, retries: Number.POSITIVE_INFINITY, unref: true }
 const MAX_PENDING = 1_000
 
 type Writer = (loss: Loss) => void
-const writers = new WeakMap<Connection, Writer>()
 
-function writerOf(connection: Connection): Writer {
-  const made = () => createLossWriter((losses) => send(connection, losses), connection.log)
-  const writer = writers.get(connection) ?? made()
-  writers.set(connection, writer)
-  return writer
-}
+const writerOf = perObject(
+  (connection: Connection): Writer => createLossWriter((losses) => send(connection, losses), connection.log),
+)
 
 /** Sends all pending losses in one request, so that many at once do not burden a broker that has just come back. */
 export function createLossWriter(

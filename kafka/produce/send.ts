@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Producer as KafkaJsProducer, Message, PartitionerArgs, RecordMetadata } from 'kafkajs'
+import { perObject } from '../../process/per-object.ts'
 import { within } from '../../process/timeout.ts'
 import { untilBack } from '../admin/failures.ts'
 import { CLOSE_MS, type Connection } from '../client.ts'
@@ -202,16 +203,11 @@ class IdempotentSender implements Sender {
   }
 }
 
-const leaderless = new WeakMap<Metadata, ReadonlySet<number>>()
-
 /** Computed once per answer of a broker, not per record. */
-function leaderlessIn(metadata: Metadata): ReadonlySet<number> {
-  const known = leaderless.get(metadata)
-  if (known) return known
-  const found = new Set(metadata.filter(({ leader }) => leader < 0).map(({ partitionId }) => partitionId))
-  leaderless.set(metadata, found)
-  return found
-}
+const leaderlessIn = perObject(
+  (metadata: Metadata): ReadonlySet<number> =>
+    new Set(metadata.filter(({ leader }) => leader < 0).map(({ partitionId }) => partitionId)),
+)
 
 const leaderOf = ({ metadata, placed }: Keyed) =>
   metadata?.find(({ partitionId }) => partitionId === placed)?.leader

@@ -1,0 +1,11 @@
+/** @returns `make`, but called once for each object. Keeps what it made as long as the object, which must not change. */
+export function perObject<K extends object, V extends object>(make: (key: K) => V): (key: K) => V {
+  const made = new WeakMap<K, V>()
+  return (key) => {
+    const known = made.get(key)
+    if (known) return known
+    const value = make(key)
+    made.set(key, value)
+    return value
+  }
+}
