@@ -1,5 +1,5 @@
 import { perObject } from '../process/per-object.ts'
-import { mapSecrets } from '../settings/seal.ts'
+import { secretsOf } from '../settings/seal.ts'
 import type { Destination } from '../settings/settings.ts'
 
 const MASK = '***'
@@ -79,12 +79,8 @@ function bordersOf(text: string): Uint16Array {
 }
 
 function textsOf(destination: Destination): string[] {
-  const secrets: string[] = []
-  mapSecrets(destination, (secret) => {
-    secrets.push(...partsOf(secret))
-    return secret
-  })
-  for (const { url } of destination.webhooks) secrets.push(...urlParts(url))
+  const tokens = destination.webhooks.flatMap(({ url }) => urlParts(url))
+  const secrets = [...secretsOf(destination).flatMap(partsOf), ...tokens]
   const spellings = secrets.filter(({ length }) => length >= MIN_CHARS).flatMap(spelled)
   return [...new Set(spellings)]
 }

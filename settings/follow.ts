@@ -6,7 +6,7 @@ import { registry } from '../process/metrics.ts'
 import { ConfigError } from '../process/pem.ts'
 import type { Outline } from './lookup.ts'
 import { UNSIGNED } from './read.ts'
-import { type ConfigKeys, mapSecrets } from './seal.ts'
+import { type ConfigKeys, secretPlaces } from './seal.ts'
 import {
   CONFIG,
   type Computation,
@@ -152,14 +152,7 @@ function refuseWrongKey(
   ])
 }
 
-function hasSecret(record: object): boolean {
-  let found = false
-  mapSecrets(record, (secret) => {
-    found = true
-    return secret
-  })
-  return found
-}
+const hasSecret = (record: object) => secretPlaces(record).length > 0
 
 /** Until Kafka is reachable, the state of a setting is unknown. */
 async function caughtUpSurely(table: Table): Promise<void> {

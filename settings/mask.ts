@@ -1,7 +1,7 @@
 import { isObject, objectOf } from '../process/json-objects.ts'
 import { pointer } from '../process/json-pointer.ts'
 import type { Fault, Members } from './faults.ts'
-import { mapSecrets, SECRET_FIELDS } from './seal.ts'
+import { mapSecrets, type SecretPlace, secretPlaces } from './seal.ts'
 
 /** `admin` may do everything, `view` may only read. */
 export type Who = 'admin' | 'view'
@@ -60,20 +60,23 @@ export function restoreMasked(body: unknown, old: object | undefined): Restored 
   if (!isObject(body)) return { body, faults }
   const copy = structuredClone(body)
   const fields = old && isObject(old) ? old : {}
-  for (const name of SECRET_FIELDS) put(copy, { name, kept: fields[name], path: [name], faults })
   webhooksOf(copy).forEach((webhook, index) => {
-    if (!isObject(webhook)) return
-    restoreUrl(webhook, { old: webhooksOf(fields), index, faults })
-    if (!isObject(webhook.headers)) return
-    for (const name of Object.keys(webhook.headers)) {
-      const kept = oldHeader(webhooksOf(fields), { url: webhook.url, name, index })
-      put(webhook.headers, { name, kept, path: ['webhooks', index, 'headers', name], faults })
-    }
+    if (isObject(webhook)) restoreUrl(webhook, { old: webhooksOf(fields), index, faults })
   })
+  for (const place of secretPlaces(copy)) {
+    const { owner, name, path } = place
+    put(owner, { name, kept: keptSecret(place, copy, fields), path, faults })
+  }
   return { body: copy, faults }
 }
 
-type Place = { name: string; kept: unknown; path: PropertyKey[]; faults: Fault[] }
+function keptSecret({ name, webhook: index }: SecretPlace, body: Members, old: Members): unknown {
+  if (index === undefined) return old[name]
+  const webhook = webhooksOf(body)[index]
+  return isObject(webhook) ? oldHeader(webhooksOf(old), { url: webhook.url, name, index }) : undefined
+}
+
+type Place = { name: string; kept: unknown; path: readonly PropertyKey[]; faults: Fault[] }
 
 function put(owner: Members, { name, kept, path, faults }: Place): void {
   if (owner[name] !== MASK) return

@@ -6,6 +6,7 @@ import {
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto'
+import { isObject } from '../process/json-objects.ts'
 
 /**
  * Settings in topic `config` are JSON. Each secret is sealed with AES-256-GCM as `sealed2:` + base64(12 bytes nonce,
@@ -140,24 +141,41 @@ function urlsOf(record: object): string[] {
   return record.webhooks.map(({ url }) => String(url))
 }
 
-/** Header values of webhooks are secret too. */
-export const SECRET_FIELDS = [
-  'writeKey',
-  'previousWriteKey',
-  'sharedSecret',
-  'previousSecret',
-  'hashKey',
-] as const
+const SECRET_FIELDS = ['writeKey', 'previousWriteKey', 'sharedSecret', 'previousSecret', 'hashKey']
 
-/** Changes a copy of the record. `path` is a JSON pointer. */
+/** `webhook`: the position of the webhook whose header it is. */
+export type SecretPlace = {
+  owner: Record<string, unknown>
+  name: string
+  path: readonly (string | number)[]
+  webhook?: number
+}
+
+/** Where a record has secrets, even if it is not validated yet: in these fields, and in the headers of webhooks. */
+export function secretPlaces(record: object): SecretPlace[] {
+  if (!isObject(record)) return []
+  const webhooks: unknown[] = Array.isArray(record.webhooks) ? record.webhooks : []
+  const places = [
+    ...SECRET_FIELDS.map((name) => ({ owner: record, name, path: [name] })),
+    ...webhooks.flatMap((webhook, index) => headerPlaces(webhook, index)),
+  ]
+  return places.filter(({ owner, name }) => typeof owner[name] === 'string')
+}
+
+function headerPlaces(webhook: unknown, index: number): SecretPlace[] {
+  if (!isObject(webhook) || !isObject(webhook.headers)) return []
+  const owner = webhook.headers
+  const path = ['webhooks', index, 'headers']
+  return Object.keys(owner).map((name) => ({ owner, name, path: [...path, name], webhook: index }))
+}
+
+export const secretsOf = (record: object): string[] =>
+  secretPlaces(record).map(({ owner, name }) => String(owner[name]))
+
+/** Changes a copy of the record. `path`: without escapes. */
 export function mapSecrets<T extends object>(record: T, change: (secret: string, path: string) => string): T {
-  const copy = structuredClone(record) as T & Record<string, unknown>
-  for (const field of SECRET_FIELDS)
-    if (typeof copy[field] === 'string') Object.assign(copy, { [field]: change(copy[field], `/${field}`) })
-  if ('webhooks' in copy && Array.isArray(copy.webhooks))
-    copy.webhooks.forEach((webhook, index) => {
-      for (const [name, value] of Object.entries(webhook.headers ?? {}))
-        webhook.headers[name] = change(String(value), `/webhooks/${index}/headers/${name}`)
-    })
+  const copy = structuredClone(record)
+  for (const { owner, name, path } of secretPlaces(copy))
+    owner[name] = change(String(owner[name]), `/${path.join('/')}`)
   return copy
 }

@@ -4,7 +4,7 @@ import { pointer } from '../../process/json-pointer.ts'
 import type { Members } from '../../settings/faults.ts'
 import { MASK, maskTexts, maskUrl } from '../../settings/mask.ts'
 import { SHARED_SECRET, WRITE_KEY } from '../../settings/resources/secret-rotation.ts'
-import { SECRET_FIELDS } from '../../settings/seal.ts'
+import { secretPlaces } from '../../settings/seal.ts'
 import type { Declared } from './declare.ts'
 import type { DryRunResult, DryRuns } from './dry-run.ts'
 import { partsOf } from './place.ts'
@@ -67,7 +67,15 @@ export function reveal<T extends { id: string }>(
   const record: T & Members = structuredClone(before)
   const same: string[] = []
 
-  function put({ owner, given, path }: { owner: Members; given: Members; path: PropertyKey[] }): void {
+  function put({
+    owner,
+    given,
+    path,
+  }: {
+    owner: Members
+    given: Members
+    path: readonly PropertyKey[]
+  }): void {
     const name = String(path.at(-1))
     if (owner[name] !== MASK) return
     const at = pointer(path)
@@ -77,28 +85,23 @@ export function reveal<T extends { id: string }>(
     owner[name] = isKnown ? given[name] : `${MASK}${name}-${record.id}`
   }
 
-  for (const name of SECRET_FIELDS) put({ owner: record, given: declared, path: [name] })
+  const given = webhooksOf(declared)
+  for (const { owner, path, webhook } of secretPlaces(record)) {
+    const headers = webhook === undefined ? declared : given[webhook]?.headers
+    put({ owner, given: isObject(headers) ? headers : {}, path })
+  }
   const rules = withShape(record.rules, declared.rules)
   if (rules) {
     Object.assign(record, { rules })
     same.push('/rules/shape')
   }
-  const given = webhooksOf(declared)
   webhooksOf(record).forEach((webhook, index) => {
-    const { headers } = webhook
-    const { headers: others, url } = given[index] ?? {}
+    const { url } = given[index] ?? {}
     // a view token sees only a URL's host
     if (typeof url === 'string' && url !== webhook.url && maskUrl(url) === webhook.url) {
       webhook.url = url
       same.push(pointer(['webhooks', index, 'url']))
     }
-    if (!isObject(headers)) return
-    for (const name of Object.keys(headers))
-      put({
-        owner: headers,
-        given: isObject(others) ? others : {},
-        path: ['webhooks', index, 'headers', name],
-      })
   })
   return { record, same }
 }
