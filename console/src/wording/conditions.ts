@@ -1,4 +1,7 @@
+import type { Schemas } from '../api/client/client.ts'
 import { valueAt } from '../api/client/errors.ts'
+
+export type Operator = Exclude<keyof Schemas['RulesFilter'], 'all' | 'any' | 'not' | 'path'>
 
 /** The words between path and value. */
 export const OPERATORS = {
@@ -15,9 +18,7 @@ export const OPERATORS = {
   lt: 'is less than',
   lte: 'is at most',
   matches: 'matches',
-} as const
-
-export type Operator = keyof typeof OPERATORS
+} as const satisfies Record<Operator, string>
 
 export const isOperator = (name: string): name is Operator => Object.hasOwn(OPERATORS, name)
 

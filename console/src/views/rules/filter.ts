@@ -31,11 +31,27 @@ export function withOperator(condition: ConditionDraft, operator: FormOperator):
   return { ...condition, operator, value: isOne ? first : condition.value }
 }
 
-export const isListOperator = (operator: FormOperator): boolean => operator === 'in' || operator === 'nin'
-export const hasValue = (operator: FormOperator): boolean => operator !== 'exists' && operator !== 'missing'
-/** For strings only: digits need no quotes. */
-const isTextOperator = (operator: FormOperator): boolean =>
-  ['startsWith', 'endsWith', 'contains', 'matches'].includes(operator)
+/** What a condition compares with. `text`: strings only, so digits need no quotes. */
+const OPERANDS: Record<FormOperator, 'scalar' | 'list' | 'text' | 'none'> = {
+  eq: 'scalar',
+  ne: 'scalar',
+  in: 'list',
+  nin: 'list',
+  exists: 'none',
+  missing: 'none',
+  startsWith: 'text',
+  endsWith: 'text',
+  contains: 'text',
+  gt: 'scalar',
+  gte: 'scalar',
+  lt: 'scalar',
+  lte: 'scalar',
+  matches: 'text',
+}
+
+export const isListOperator = (operator: FormOperator): boolean => OPERANDS[operator] === 'list'
+export const hasValue = (operator: FormOperator): boolean => OPERANDS[operator] !== 'none'
+const isTextOperator = (operator: FormOperator): boolean => OPERANDS[operator] === 'text'
 
 type Leaf = { path: string; [operator: string]: unknown }
 export type Condition = Leaf | { all: Condition[] } | { any: Condition[] }
