@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Gap, gapFinder } from '../../cli/api/missed-calls.ts'
-import { listen } from '../../cli/commands/calls/tail.ts'
+import { listen } from '../../cli/api/stream.ts'
 import type { CliError } from '../../cli/context.ts'
 import { run } from '../../cli/run.ts'
 import { until } from '../helpers/until.ts'
