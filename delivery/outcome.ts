@@ -1,3 +1,5 @@
+import type { Attempt } from '../schemas/attempt.ts'
+
 /**
  * Of one POST (docs/reference/codes.md, "Outcomes of a POST"). `code`: from a bounded set that fits a metric's label.
  * `retryAfterMs`: as the receiver requested.
@@ -15,6 +17,14 @@ export const recorded = (outcome: Outcome) => ({
   status: 'status' in outcome ? (outcome.status ?? null) : null,
   code: 'code' in outcome ? outcome.code : null,
 })
+
+/** The inverse of `recorded`, for a POST or a deferral. */
+export function outcomeOf({ outcome, status, code }: Pick<Attempt, 'outcome' | 'status' | 'code'>): Outcome {
+  if (outcome === 'delivered') return { outcome, status: status ?? 0 }
+  if (outcome === 'rejected') return { outcome, status: status ?? 0, code: code ?? '' }
+  if (outcome === 'refused' || outcome === 'deferred') return { outcome, code: code ?? '' }
+  return { outcome: 'retry', code: code ?? '', ...(status !== null && { status }) }
+}
 
 export type ResponseHead = { status: number; headers: Record<string, string | string[] | undefined> }
 

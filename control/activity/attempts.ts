@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { Outcome } from '../../delivery/outcome.ts'
 import type { Connection } from '../../kafka/client.ts'
 import { openTail, type Tail } from '../../kafka/tables/tail.ts'
 import type { Attempt, AttemptOutcome } from '../../schemas/attempt.ts'
@@ -212,10 +211,3 @@ export const attemptResponse = ({
   ...attempt,
   startedAt: isoTime(attempt.startedAt),
 })
-
-export function outcomeOf({ outcome, status, code }: Attempt): Outcome {
-  if (outcome === 'delivered') return { outcome, status: status ?? 0 }
-  if (outcome === 'rejected') return { outcome, status: status ?? 0, code: code ?? '' }
-  if (outcome === 'refused' || outcome === 'deferred') return { outcome, code: code ?? '' }
-  return { outcome: 'retry', code: code ?? '', ...(status !== null && { status }) }
-}

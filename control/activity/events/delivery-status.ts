@@ -1,11 +1,11 @@
 import { type Ladder, next } from '../../../delivery/ladder.ts'
+import { outcomeOf } from '../../../delivery/outcome.ts'
 import { decidingOf } from '../../../delivery/routing/compiled-rules.ts'
 import { deliveryId, UNATTEMPTED, UNMATCHED, unmatched } from '../../../delivery/routing/routing.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import type { Event } from '../../../schemas/event.ts'
 import type { Destination } from '../../../settings/settings.ts'
-import { outcomeOf } from '../attempts.ts'
 import type { DeadLetter } from '../dead/dead-letter.ts'
 
 /**

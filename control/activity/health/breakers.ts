@@ -8,9 +8,9 @@ import {
   PROBE_MS,
   permit,
 } from '../../../delivery/breaker.ts'
+import { outcomeOf } from '../../../delivery/outcome.ts'
 import { KEPT_MS } from '../../../delivery/webhooks.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
-import { outcomeOf } from '../attempts.ts'
 
 /** `half-open`: a probe is due or in progress. `unknown`: no recent attempts. */
 export const BREAKER_STATES = ['closed', 'half-open', 'open', 'unknown'] as const
