@@ -6,6 +6,7 @@ import { createFaultReporter } from '../admin/lost-records.ts'
 import type { Connection } from '../client.ts'
 import { AckedEnds, compareAfterElections } from './acked-ends.ts'
 import { createFairQueue } from './fair-queue.ts'
+import { type Pace, Pacer } from './pacer.ts'
 import { openPending, type Pending, type Produced } from './pending.ts'
 import { createSender, type Keyed, type Sender } from './send.ts'
 import { UnwritablePartitions } from './unwritable.ts'
@@ -53,12 +54,6 @@ export type Producer = {
   close(drainMs?: number): Promise<void>
 }
 
-/**
- * After a send of fewer than `fullAt` records, the next one starts `ms` later, or once `fullAt` records wait.
- * `onlyShared`: not for a lone caller that waits for each answer.
- */
-export type Pace = { ms: number; fullAt: number; onlyShared?: boolean }
-
 export type ProducerOptions = {
   maxQueuedBytes?: number
   pace?: Pace
@@ -73,9 +68,6 @@ const RECORD_OVERHEAD = 512
 const REFERENCE_BYTES = 8
 const MAX_QUEUED_BYTES = 64 * 1024 * 1024
 const SWEEP_MS = 250
-const NO_PACE: Pace = { ms: 0, fullAt: 0 }
-/** A caller counts as alone once no two have waited together for this long. */
-const SHARED_MS = 1_000
 /** If a send waits this long while brokers answer, its topic accepts no writes. */
 const STALL_MS = 10_000
 
@@ -125,7 +117,7 @@ class ProduceQueue {
   private readonly bytesOf = new Map<string, number>()
   private readonly connection: Connection
   private readonly options: ProducerOptions
-  private readonly pace: Pace
+  private readonly pacer: Pacer
   private readonly maxBytes: number
   private readonly sender: Sender
   private readonly waiting = createFairQueue<Queued, Batch>((batch, place) => this.toQueued(batch, place))
@@ -137,14 +129,6 @@ class ProduceQueue {
   private sending: readonly Queued[] = []
   private sendingSince = 0
   private ackedAt = Number.NEGATIVE_INFINITY
-  /** When the last send began, if it was small. */
-  private smallSince = Number.NEGATIVE_INFINITY
-  /** When records last came while others had not ended. */
-  private sharedAt = Number.NEGATIVE_INFINITY
-  private waitingRecords = 0
-  private stopCollecting: (() => void) | undefined
-  /** All queued records are for unwritable partitions. */
-  private isIdle = false
   private stalled: { topics: string[] } | undefined
   /** A lower bound of all deadlines. */
   private soonest = Number.POSITIVE_INFINITY
@@ -154,7 +138,7 @@ class ProduceQueue {
   constructor(connection: Connection, options: ProducerOptions, sender: Sender) {
     this.connection = connection
     this.options = options
-    this.pace = options.pace ?? NO_PACE
+    this.pacer = new Pacer(options.pace)
     this.maxBytes = options.maxQueuedBytes ?? MAX_QUEUED_BYTES
     this.sender = sender
   }
@@ -181,11 +165,10 @@ class ProduceQueue {
     if (largest > MAX_RECORD_BYTES) return Promise.resolve('too_large')
     const pending = openPending(count, performance.now() + deadlineMs)
     this.soonest = Math.min(this.soonest, pending.deadline)
-    if (this.queuedBytes > 0) this.sharedAt = performance.now()
+    const areAlone = this.queuedBytes === 0
     this.count(flow, bytes)
     this.waiting.add(flow, { count, record, pending, bytes, flow })
-    this.waitingRecords += count
-    if (this.isIdle || this.waitingRecords >= this.pace.fullAt) this.stopCollecting?.()
+    this.pacer.added(count, areAlone)
     this.running ??= this.run()
     this.sweep ??= setInterval(() => {
       this.expire(performance.now())
@@ -196,11 +179,12 @@ class ProduceQueue {
   }
 
   private async run(): Promise<void> {
-    const { waiting, unwritable, options, connection } = this
+    const { waiting, unwritable, pacer, options, connection } = this
     let isAgain = false
     while (!this.closed && !(waiting.isEmpty() && unwritable.isEmpty())) {
-      if (waiting.isEmpty()) await this.idle(unwritable.dueAt() - performance.now())
-      else await this.collect()
+      // all queued records may be for unwritable partitions
+      if (waiting.isEmpty()) await pacer.idle(unwritable.dueAt() - performance.now())
+      else await pacer.collect()
       // once a partition is writable again, its records take turns with the others
       const due: Queued[] = isAgain && !waiting.isEmpty() ? [] : unwritable.takeDue(performance.now())
       isAgain = due.length > 0
@@ -229,8 +213,7 @@ class ProduceQueue {
   /** @returns how many could not be written yet. */
   private async sendNext(): Promise<number> {
     const { sending, unwritable } = this
-    this.waitingRecords -= sending.length
-    this.smallSince = sending.length < this.pace.fullAt ? this.sendingSince : Number.NEGATIVE_INFINITY
+    this.pacer.sent(sending.length, this.sendingSince)
     const left = await this.sender.send(sending, this.settle, (...at) => unwritable.has(...at))
     unwritable.add(left, performance.now())
     return left.length
@@ -241,29 +224,6 @@ class ProduceQueue {
     const left = await this.sender.send(this.sending, this.settle)
     this.unwritable.putBack(left, performance.now())
     return left.length
-  }
-
-  private async idle(ms: number): Promise<void> {
-    this.isIdle = true
-    await this.collectFor(Math.max(0, ms))
-    this.isIdle = false
-  }
-
-  private async collect(): Promise<void> {
-    const { ms, fullAt, onlyShared = false } = this.pace
-    const leftMs = this.smallSince + ms - performance.now()
-    const isAlone = onlyShared && this.sharedAt < performance.now() - SHARED_MS
-    if (leftMs <= 0 || isAlone || this.waitingRecords >= fullAt) await new Promise(setImmediate)
-    else await this.collectFor(leftMs)
-  }
-
-  private async collectFor(ms: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, ms)
-    this.stopCollecting = resolve
-    await promise
-    clearTimeout(timer)
-    this.stopCollecting = undefined
   }
 
   private toQueued(batch: Batch, place: number): Queued {
@@ -333,7 +293,7 @@ class ProduceQueue {
     this.endSweep()
     this.expire(Number.POSITIVE_INFINITY)
     this.waiting.clear()
-    this.stopCollecting?.()
+    this.pacer.stop()
     await this.sender.close()
   }
 }
