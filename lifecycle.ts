@@ -54,26 +54,8 @@ export async function run(
   exposeBuildInfo(role)
   const closing = new AsyncDisposableStack()
   const waiting = createWaiting(log)
+  const { end, isEnding } = createEnding({ closing, log, shutdownMs })
   let assembled = false
-  let ending = false
-
-  async function end(code: number, reason: string): Promise<void> {
-    if (ending) return
-    ending = true
-    log.info({ reason }, 'ending')
-    const limit = setTimeout(() => {
-      log.error(
-        { seconds: shutdownMs / 1_000 },
-        'closing takes too long: exiting before everything is closed',
-      )
-      log.flush()
-      process.exit(code || 1)
-    }, shutdownMs)
-    await closing.disposeAsync().catch((err) => log.error({ err }, 'not everything could be closed in order'))
-    clearTimeout(limit)
-    log.flush()
-    process.exit(code)
-  }
 
   function onFatal(err: Error): void {
     // a running process reports the fault at its next start
@@ -97,9 +79,35 @@ export async function run(
     assembled = true
   } catch (error) {
     // expected, because resources are already closed
-    if (ending) log.debug({ err: error }, 'ended before it was ready')
+    if (isEnding()) log.debug({ err: error }, 'ended before it was ready')
     else onFatal(asError(error))
   }
+}
+
+type Ending = Pick<Context, 'closing' | 'log'> & { shutdownMs: number }
+
+function createEnding({ closing, log, shutdownMs }: Ending) {
+  let isEnding = false
+
+  async function end(code: number, reason: string): Promise<void> {
+    if (isEnding) return
+    isEnding = true
+    log.info({ reason }, 'ending')
+    const limit = setTimeout(() => {
+      log.error(
+        { seconds: shutdownMs / 1_000 },
+        'closing takes too long: exiting before everything is closed',
+      )
+      log.flush()
+      process.exit(code || 1)
+    }, shutdownMs)
+    await closing.disposeAsync().catch((err) => log.error({ err }, 'not everything could be closed in order'))
+    clearTimeout(limit)
+    log.flush()
+    process.exit(code)
+  }
+
+  return { end, isEnding: () => isEnding }
 }
 
 /** The port may belong to a process that is just ending. */
