@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { NODE_FLAGS } from '../harness/launch.ts'
 import { freePort } from '../local/ports.ts'
-import { NODE_FLAGS } from './helpers/node-flags.ts'
 
 /** Told to end while it starts: what it opens next finds all closed. */
 const ENDED_EARLY = `

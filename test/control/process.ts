@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
+import { NODE_FLAGS } from '../../harness/launch.ts'
 import { spawnChild } from '../../local/processes/child-process.ts'
-import { NODE_FLAGS } from '../helpers/node-flags.ts'
 import { planted } from '../helpers/planted.ts'
 import { until } from '../helpers/until.ts'
 

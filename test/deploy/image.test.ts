@@ -4,8 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join, matchesGlob } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { MALLOC_ENV } from '../../harness/launch.ts'
-import { NODE_FLAGS } from '../helpers/node-flags.ts'
+import { MALLOC_ENV, NODE_FLAGS } from '../../harness/launch.ts'
 import { configOf } from './settings.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

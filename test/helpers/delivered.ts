@@ -1,1 +1,0 @@
-export { deliveredAt } from '../../harness/arrivals.ts'

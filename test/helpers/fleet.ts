@@ -1,1 +1,0 @@
-export { type Answered, type Fleet, post, startFleet } from '../../harness/fleet.ts'

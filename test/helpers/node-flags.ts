@@ -1,1 +1,0 @@
-export { NODE_FLAGS } from '../../harness/launch.ts'
