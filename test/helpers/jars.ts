@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { cached, cacheFolder, runMaven } from '../../local/kafka/downloads.ts'
+import { cached, cacheFolder } from '../../local/kafka/downloads.ts'
+import { runMaven } from '../../local/kafka/maven.ts'
 
 /** @returns the folder with the jars that a pom names and their dependencies. Fetches them once per text of the pom. */
 export async function exampleJars(pom: string): Promise<string> {
