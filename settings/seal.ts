@@ -157,7 +157,7 @@ export function secretPlaces(record: object): SecretPlace[] {
   const webhooks: unknown[] = Array.isArray(record.webhooks) ? record.webhooks : []
   const places = [
     ...SECRET_FIELDS.map((name) => ({ owner: record, name, path: [name] })),
-    ...webhooks.flatMap((webhook, index) => headerPlaces(webhook, index)),
+    ...webhooks.flatMap(headerPlaces),
   ]
   return places.filter(({ owner, name }) => typeof owner[name] === 'string')
 }
