@@ -1,5 +1,5 @@
+import { ConfigError } from '../process/config-error.ts'
 import { createLog } from '../process/log.ts'
-import { ConfigError } from '../process/pem.ts'
 import { demo } from './demo.ts'
 import { asDiskFull, LocalError } from './errors.ts'
 import { type ExitReason, watchShutdown } from './processes/shutdown.ts'

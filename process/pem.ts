@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { ConfigError } from './config-error.ts'
 import { messageOf } from './thrown.ts'
 
 /** @throws ConfigError when the file cannot be read. */
@@ -40,16 +41,3 @@ function isCertificate(pem: string): boolean {
 /** Matches Node's messages about certificates without a trusted root. */
 export const isUntrusted = (message: string): boolean =>
   /self-signed certificate|unable to (get|verify)|certificate signature failure/.test(message)
-
-/** All faults, one line each. The process exits with code 2. */
-export class ConfigError extends Error {
-  override name = 'ConfigError'
-  readonly code = 'config_invalid'
-  readonly faults: readonly string[]
-  constructor(faults: readonly string[]) {
-    super(
-      `${faults.length === 1 ? 'One setting is' : `${faults.length} settings are`} wrong:\n  ${faults.join('\n  ')}`,
-    )
-    this.faults = faults
-  }
-}

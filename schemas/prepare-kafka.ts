@@ -1,7 +1,7 @@
 import { onlyCopy } from '../kafka/admin/topic-faults.ts'
 import { createTopics } from '../kafka/admin/topics.ts'
 import type { Connection, KafkaConfig } from '../kafka/client.ts'
-import { ConfigError } from '../process/pem.ts'
+import { ConfigError } from '../process/config-error.ts'
 import { type OnAway, openRegistry, type RegistryConfig, registerSchemas } from './registry.ts'
 import { type Rung, topics } from './topics.ts'
 

@@ -2,7 +2,8 @@ import { Agent } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { COMPATIBILITY, SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry'
 import got, { HTTPError, RequestError } from 'got'
-import { ConfigError, isUntrusted, readCertificates } from '../process/pem.ts'
+import { ConfigError } from '../process/config-error.ts'
+import { isUntrusted, readCertificates } from '../process/pem.ts'
 import { messageOf } from '../process/thrown.ts'
 import {
   codec,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '../config.ts'
-import { ConfigError } from '../process/pem.ts'
+import { ConfigError } from '../process/config-error.ts'
 import { derivedKeys } from '../settings/config-key.ts'
 
 const least = {

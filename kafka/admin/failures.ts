@@ -1,6 +1,7 @@
 import pRetry from 'p-retry'
+import { ConfigError } from '../../process/config-error.ts'
 import type { Logger } from '../../process/log.ts'
-import { ConfigError, isUntrusted } from '../../process/pem.ts'
+import { isUntrusted } from '../../process/pem.ts'
 import { messageOf } from '../../process/thrown.ts'
 
 export type Failure = {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
 import { trustedRoots } from '../../egress/egress.ts'
-import { ConfigError } from '../../process/pem.ts'
+import { ConfigError } from '../../process/config-error.ts'
 
 const [root = '', other = ''] = rootCertificates
 

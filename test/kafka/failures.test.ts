@@ -7,7 +7,7 @@ import {
   settingsOf,
   settingsToLookAt,
 } from '../../kafka/admin/failures.ts'
-import { ConfigError } from '../../process/pem.ts'
+import { ConfigError } from '../../process/config-error.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { readConfig } from '../../config.ts'
-import { ConfigError } from '../../process/pem.ts'
+import { ConfigError } from '../../process/config-error.ts'
 
 const least = {
   KAFKA_BROKERS: 'a:9092',
