@@ -2,7 +2,7 @@ import type { Ladder } from '../delivery/ladder.ts'
 import type { Poster } from '../delivery/post/post.ts'
 import { prepare, targetsOf } from '../delivery/targets.ts'
 import type { Webhooks } from '../delivery/webhooks.ts'
-import type { ConsumerRecord, Handler, Hold, Rest } from '../kafka/consume/record.ts'
+import { type ConsumerRecord, type Handler, type Hold, holdFor, type Rest } from '../kafka/consume/record.ts'
 import type { Producer } from '../kafka/produce/produce.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Settings } from '../settings/follow.ts'
@@ -11,6 +11,7 @@ import { type Attempted, attempt } from './attempt.ts'
 import type { LoggedResult } from './attempt-log.ts'
 import { type Decision, decide, decideUnsent } from './decide.ts'
 import type { Lane } from './lane/lane.ts'
+import { queueHold } from './rungs.ts'
 import { Settler, type SettlerParts } from './settle.ts'
 
 export type DelivererParts = SettlerParts & {
@@ -53,7 +54,7 @@ export function createDeliverer(parts: DelivererParts): (lane: Lane) => Handler<
         return undefined
       }
       if (!known?.enabled || lookUps.has(destinationId)) {
-        if (lookUps.isFull()) return hold(LOOK_UP_MS)
+        if (lookUps.isFull()) return holdFor(LOOK_UP_MS)
         lookUps.add(record)
         return undefined
       }
@@ -124,15 +125,10 @@ function createLookUps(settings: Pick<Settings, 'destination'>, { found, failed 
   }
 }
 
-/** For records on their way to rungs and back. */
-const MAX_QUEUED_BYTES = 32 * 1024 * 1024
 const HOLD_MS = 100
 
 const laneHold = (lane: Pick<Lane, 'isFull'>, producer: Pick<Producer, 'queuedBytes'>): Hold | undefined =>
-  lane.isFull() ? hold(HOLD_MS) : queueHold(producer)
-
-export const queueHold = (producer: Pick<Producer, 'queuedBytes'>): Hold | undefined =>
-  producer.queuedBytes() > MAX_QUEUED_BYTES ? hold(HOLD_MS) : undefined
+  lane.isFull() ? holdFor(HOLD_MS) : queueHold(producer)
 
 /** Deliveries wait in Kafka, in order, when deferring would not be faster for any webhook. */
 function destinationPressure(
@@ -142,8 +138,6 @@ function destinationPressure(
   const pressures = targetsOf(destination).map((target) => lane.pressure(target))
   const restMs = Math.min(...pressures.map((pressure) => pressure?.restMs ?? 0))
   if (restMs === 0) return undefined
-  if (pressures.every((pressure) => pressure?.isFull)) return hold(restMs)
+  if (pressures.every((pressure) => pressure?.isFull)) return holdFor(restMs)
   return { restUntil: Date.now() + restMs }
 }
-
-export const hold = (ms: number): Hold => ({ holdUntil: Date.now() + ms })

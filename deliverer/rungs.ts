@@ -1,13 +1,21 @@
 import type { Storage } from '../kafka/admin/storage.ts'
-import type { ConsumerRecord, Handler, Message } from '../kafka/consume/record.ts'
+import {
+  type ConsumerRecord,
+  type Handler,
+  type Hold,
+  holdFor,
+  type Message,
+} from '../kafka/consume/record.ts'
 import type { OutRecord, Producer } from '../kafka/produce/produce.ts'
 import { DELIVERIES_RETENTION, DUE, rungDelay } from '../schemas/topics.ts'
 import { carried } from '../trace/trace.ts'
-import { hold, queueHold } from './run.ts'
 
 /** Synchronized clocks differ by less than this. */
 const SKEW_MS = 1_000
 const SHORTAGE_HOLD_MS = 1_000
+/** For records on their way to rungs and back. */
+const MAX_QUEUED_BYTES = 32 * 1024 * 1024
+const QUEUE_HOLD_MS = 100
 
 /**
  * Moves records unchanged to `deliveries.due` when they are due, and settles them when Kafka has the copy. They are due
@@ -22,7 +30,7 @@ export function rungs(
     const dueAt = Number(message.headers?.dueAt?.toString())
     const place = placeOf(record, dueAt, Date.now())
     if ('holdUntil' in place) return place
-    const full = storage.shortage() ? hold(SHORTAGE_HOLD_MS) : queueHold(producer)
+    const full = storage.shortage() ? holdFor(SHORTAGE_HOLD_MS) : queueHold(producer)
     if (full) return full
     move(record, message, place)
     return
@@ -38,6 +46,10 @@ export function rungs(
     })
   }
 }
+
+/** While too much waits for Kafka. */
+export const queueHold = (producer: Pick<Producer, 'queuedBytes'>): Hold | undefined =>
+  producer.queuedBytes() > MAX_QUEUED_BYTES ? holdFor(QUEUE_HOLD_MS) : undefined
 
 type Place = { topic: string; headers?: { dueAt: string } }
 

@@ -1,5 +1,11 @@
 import { matching } from '../delivery/routing/routing.ts'
-import type { ConsumerRecord, Handler, Message, RecordEnds } from '../kafka/consume/record.ts'
+import {
+  type ConsumerRecord,
+  type Handler,
+  holdFor,
+  type Message,
+  type RecordEnds,
+} from '../kafka/consume/record.ts'
 import { PUT_BACK } from '../kafka/produce/park.ts'
 import type { Produced } from '../kafka/produce/pending.ts'
 import type { Event } from '../schemas/event.ts'
@@ -34,9 +40,9 @@ export function createRouter(parts: RouterParts): Handler<Event> {
   const waiting = createWaitingEvents({ slices, isReady, route })
 
   return (record, message) => {
-    if (!isReady(record)) return { holdUntil: Date.now() + HOLD_MS }
+    if (!isReady(record)) return holdFor(HOLD_MS)
     const waits = waiting.add(record, message)
-    if (waits === 'full') return { holdUntil: Date.now() + HOLD_MS }
+    if (waits === 'full') return holdFor(HOLD_MS)
     const routing = waits === 'no' ? route(record, message) : undefined
     if (routing) waiting.follow(record, routing)
     return

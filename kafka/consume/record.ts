@@ -34,6 +34,7 @@ export type RecordEnds = Pick<ConsumerRecord<unknown>, 'settle' | 'release' | 'p
 
 /** This record and later ones of its partition come again then (ms since 1970). */
 export type Hold = { holdUntil: number }
+export const holdFor = (ms: number): Hold => ({ holdUntil: Date.now() + ms })
 /** Takes the record and the rest of its fetch. The next fetch is not before then (ms since 1970). */
 export type Rest = { restUntil: number }
 

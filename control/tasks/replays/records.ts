@@ -1,4 +1,4 @@
-import type { ConsumerRecord, Handler, Message } from '../../../kafka/consume/record.ts'
+import { type ConsumerRecord, type Handler, holdFor, type Message } from '../../../kafka/consume/record.ts'
 import type { Produced } from '../../../kafka/produce/pending.ts'
 import type { OutRecord, Producer } from '../../../kafka/produce/produce.ts'
 import type { Range } from '../../../kafka/tables/ranges.ts'
@@ -49,8 +49,8 @@ export function replayHandler<T>(replaying: Replaying<T>): Handler<T> {
   const ends = new Map(ranges.map(({ partition, to }) => [partition, to]))
   return (record, message) => {
     const { partition, offset } = record
-    if (offset >= (ends.get(partition) ?? 0)) return { holdUntil: Date.now() + BEYOND_MS }
-    if (producer.queuedBytes() > MAX_QUEUED_BYTES) return { holdUntil: Date.now() + REST_MS }
+    if (offset >= (ends.get(partition) ?? 0)) return holdFor(BEYOND_MS)
+    if (producer.queuedBytes() > MAX_QUEUED_BYTES) return holdFor(REST_MS)
     if (slices.isSpent()) return { holdUntil: Date.now() }
     const made = make(record, message.headers)
     if (!made || 'unmade' in made) {
@@ -59,7 +59,7 @@ export function replayHandler<T>(replaying: Replaying<T>): Handler<T> {
     }
     // monotonic: a wall clock set back an hour would stop the replay as long
     const now = performance.now()
-    if (!rate.allows(now)) return { holdUntil: Date.now() + REST_MS }
+    if (!rate.allows(now)) return holdFor(REST_MS)
     rate.take(now)
     if ('later' in made)
       made
