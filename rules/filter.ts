@@ -105,6 +105,8 @@ function compileOperator(operator: Exclude<Operator, 'exists'>, filter: Filter):
       return compileOrder(operator, filter[operator] ?? 0)
     case 'matches':
       return compileMatches(filter.matches ?? '')
+    default:
+      return operator satisfies never
   }
 }
 
