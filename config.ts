@@ -37,10 +37,10 @@ const flag = z
   .enum(['true', 'false', '1', '0'], 'true or false')
   .transform((text) => text === 'true' || text === '1')
 
-/** In hours, because `durationMs` does not take days. */
 const oneOf = <const T extends readonly string[]>(words: T) =>
   z.enum(words, { error: ({ input }) => `"${input}" is not one of ${words.join(', ')}` })
 
+/** In hours, because `durationMs` does not take days. */
 const hours = (span: number) => `${span / 3_600_000}h`
 
 const durationMs = z.string().transform((text, ctx) => {

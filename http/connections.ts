@@ -147,7 +147,7 @@ function createVictimFinder({ networks, responses, large }: Finding) {
       ofLargePool(largest) ??
       spareIn(largest) ??
       oldestIn(largest) ??
-      // otherwise a client could protect its idle ones, by keeping an eighth of all connections busy in one network
+      // otherwise a client could protect its idle ones by keeping an eighth of all connections busy in one network
       inAny(spareIn) ??
       inAny(oldestIn) ??
       (networks.isFromProxy(socket) ? idleOfProxies() : undefined)

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { BlockList, isIPv6, type Socket } from 'node:net'
 import { networkOf, SITE_TIMES, siteOf } from './rate-limit.ts'
 
-/** A network, or an IPv6 site, whose networks may all be of one customer. */
+/** A network, or an IPv6 site, whose networks may all belong to one customer. */
 export type Group = { sockets: Set<Socket>; times: number }
 
 /** A site may have as many connections as SITE_TIMES networks. */
@@ -51,7 +51,7 @@ function createMembership() {
 export function createNetworks(trustProxy: readonly string[], isOpen: (socket: Socket) => boolean) {
   const { join, largest } = createMembership()
   const proxies = blockListOf(trustProxy)
-  /** Connections from proxies between requests, the least recently used first. A set: there may be thousands of others. */
+  /** Connections from proxies between requests, the least recently used first. A set, for fast removal. */
   const idle = new Set<Socket>()
   const leaving = new WeakMap<Socket, () => void>()
 
@@ -92,7 +92,7 @@ export function createNetworks(trustProxy: readonly string[], isOpen: (socket: S
         if (isOpen(socket) && leaving.get(socket) === leave) idle.add(socket)
       }
       response.once('close', () => {
-        // the body may still be coming in
+        // the body may still be arriving
         if (response.req.complete) end()
         else response.req.once('end', end)
       })

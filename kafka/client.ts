@@ -79,7 +79,7 @@ const sasl = (given: NonNullable<KafkaConfig['sasl']>) => given as SASLOptions
 /** While Kafka is unreachable, kafkajs takes half a minute to disconnect. */
 export const CLOSE_MS = 2_000
 
-/** For each request of a consumer. One that has used them up crashes, and starts again. */
+/** For each request of a consumer. When they are used up, the consumer crashes and restarts. */
 export const CONSUMER_RETRIES = { initialRetryTime: 100, maxRetryTime: 1_000, retries: 20 }
 
 /** kafkajs retries what it logs as errors. The rest is for debugging. */

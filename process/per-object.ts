@@ -1,4 +1,4 @@
-/** @returns `make`, but called once for each object. Keeps what it made as long as the object, which must not change. */
+/** Calls `make` once per object, which must not change. The value is kept as long as the object exists. */
 export function perObject<K extends object, V extends object>(make: (key: K) => V): (key: K) => V {
   const made = new WeakMap<K, V>()
   return (key) => {

@@ -22,7 +22,7 @@ import {
 export type Permission = {
   resource: 'topic' | 'group' | 'transactional-id' | 'cluster'
   name: string
-  /** `prefixed`: of each resource whose name begins with `name`. */
+  /** `prefixed`: for every resource whose name begins with `name`. */
   pattern: 'literal' | 'prefixed'
   operations: readonly Operation[]
 }
@@ -34,12 +34,12 @@ type Use = {
   writes: readonly string[]
   /** Consumer groups. */
   groups: readonly string[]
-  /** Consumer groups that it deletes when it no longer needs them: those of tables, readers, tails and replays. */
+  /** Consumer groups of tables, readers, tails and replays. The process deletes them when it no longer needs them. */
   temporary: readonly string[]
-  /** Consumer groups of others, to report their lag. */
+  /** Consumer groups of other processes, to report their lag. */
   observed?: readonly string[]
   transactions?: readonly string[]
-  /** It asks the brokers how full their disks are (STORAGE_LIMIT, STORAGE_RESERVE). */
+  /** Asks the brokers how full their disks are (STORAGE_LIMIT, STORAGE_RESERVE). */
   watchesStorage?: true
 }
 
@@ -89,7 +89,7 @@ const DESCRIBE_CLUSTER: Permission = {
 }
 
 /**
- * All that a process needs in a Kafka with an authorizer. Kafka derives Describe from Read, Write and Delete.
+ * All permissions that a process needs if Kafka has an authorizer. Read, Write and Delete imply Describe.
  * @param prefix TOPIC_PREFIX
  */
 export function permissionsOf(role: Role, prefix: string): Permission[] {

@@ -143,7 +143,7 @@ function urlsOf(record: object): string[] {
 
 const SECRET_FIELDS = ['writeKey', 'previousWriteKey', 'sharedSecret', 'previousSecret', 'hashKey']
 
-/** `webhook`: the position of the webhook whose header it is. */
+/** `webhook`: the index of the webhook if it is a header. */
 export type SecretPlace = {
   owner: Record<string, unknown>
   name: string
@@ -151,7 +151,7 @@ export type SecretPlace = {
   webhook?: number
 }
 
-/** Where a record has secrets, even if it is not validated yet: in these fields, and in the headers of webhooks. */
+/** The secrets of a record, which need not be validated yet: these fields, and the header values of webhooks. */
 export function secretPlaces(record: object): SecretPlace[] {
   if (!isObject(record)) return []
   const webhooks: unknown[] = Array.isArray(record.webhooks) ? record.webhooks : []

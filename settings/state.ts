@@ -73,7 +73,7 @@ export function createState({ keys, kinds, log }: StateOptions) {
 /** Settings that cannot be read, and what is used instead. */
 function createUnreadable(log: Connection['log']) {
   const all = new Map<string, Unreadable>()
-  /** Counted here, as there may be very many. */
+  /** Counted as they change, because there may be very many. */
   const counts = new Map<Kind, number>()
   const lastGood = new Map<string, Setting | undefined>()
 
@@ -109,7 +109,7 @@ function createUnreadable(log: Connection['log']) {
 
 const MAX_LAST_VERSIONS = 10_000
 
-/** The last versions of removed settings, the latest removal last. */
+/** The last versions of removed settings, latest removal last. */
 function createLastVersions() {
   const known = new Map<string, number>()
   const supposed = new Map<string, number>()

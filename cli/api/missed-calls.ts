@@ -1,4 +1,4 @@
-/** ISO 8601; undefined: unknown. A search from `since` to `until` finds the missed calls. */
+/** In ISO 8601; undefined if unknown. A search from `since` to `until` finds the missed calls. */
 export type Gap = { since: string | undefined; until: string | undefined }
 
 /** An event of a live stream (docs/reference/activity.md). `data`: parsed JSON. */
@@ -6,13 +6,13 @@ export type LiveEvent = { event: string; id: string | undefined; data: unknown }
 
 /** A stream begins with at most this many of the latest calls. */
 const LATEST = 50
-/** Ingest waits up to this long for Kafka, and searches use the time at which a call was written. */
+/** A call may wait this long for Kafka after its receipt, and searches go by the time at which it was written. */
 const WRITING_MS = 10_000
 const IS_CALL: ReadonlySet<string> = new Set(['call', 'rejected'])
 
 /**
- * Notices that a reopened stream may have missed calls: it begins with the latest calls, and none of them was shown
- * before. Call `opened` before each stream.
+ * A stream begins with the latest calls. If a reopened one begins with none that were shown before, calls may have been
+ * missed. Call `opened` before each stream.
  */
 export function gapFinder() {
   let hasBegun = false

@@ -120,8 +120,8 @@ const webhooksOf = ({ webhooks }: Members): Members[] =>
   Array.isArray(webhooks) ? webhooks.map((webhook) => (isObject(webhook) ? webhook : {})) : []
 
 /**
- * Without a comparison by the API, all secrets are assumed unchanged, except those of a rotation that the file starts:
- * it changes the expiry of the previous secret.
+ * Without a comparison by the API, all secrets are assumed unchanged. The exception is a rotation that the file starts
+ * by changing the expiry of the previous secret.
  */
 export function assumedSame(before: Members, declared: Members): (at: string) => boolean {
   const rotated = [SHARED_SECRET, WRITE_KEY].flatMap(({ current, previous, expiry }) => {

@@ -18,8 +18,8 @@ export function addressRule(
 
 /**
  * Always fills in the address of a client that sends directly (`context.direct`).
- * @param ip of the client; undefined if it left before its connection was accepted. May be IPv4 mapped into IPv6. No
- * address if a trusted proxy names none: some send `X-Forwarded-For: unknown`.
+ * @param ip of the client; undefined if it left before its connection was accepted. May be IPv4 mapped into IPv6. May
+ * be no address at all: some proxies send `X-Forwarded-For: unknown`.
  */
 export function withAddress(
   context: JsonObject | null,

@@ -1,7 +1,7 @@
 /**
  * Upstream: no issue; `withBroker` in src/cluster/brokerPool.js drops the error of each broker that it asks.
- * Without it: a process whose user may not join its group, or use its transactional id, asks for a coordinator without
- * end. It never starts and logs nothing.
+ * Without it: if a process's user may not join its group, or use its transactional id, the process asks for a
+ * coordinator forever. It never starts and logs nothing.
  * Until: test/kafka/refusals.test.ts passes without it.
  */
 import { prototypeOf } from './internals.ts'
@@ -26,6 +26,6 @@ export function reportRefusals(): void {
   }
 }
 
-/** The user lacks a permission, on whichever broker. */
+/** The user lacks a permission. This is the same on all brokers. */
 const isRefusal = (error: unknown): boolean =>
   error instanceof Error && 'type' in error && String(error.type).endsWith('_AUTHORIZATION_FAILED')

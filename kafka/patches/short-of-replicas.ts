@@ -9,20 +9,20 @@ import { internal, prototypeOf, replaceInternal } from './internals.ts'
 
 type Partition = { partition: number; errorCode: number }
 type Answer = { topics: { topicName: string; partitions: Partition[] }[] }
-/** `parse` throws if a partition has an error. */
+/** `parse` throws if any partition has an error. */
 type Response = { parse(answer: Answer): Promise<Answer> }
 type Protocol = (choice: {
   version: string
 }) => (request: ProduceRequest) => { request: object; response: Response }
 
-/** Counts sequence numbers. Each producer has its own, and its own cluster and brokers. */
+/** Counts sequence numbers. Each producer has its own manager, cluster and brokers. */
 type Manager = { updateSequence(topic: string, partition: number, increment: number): void }
 type Broker = { produce(request: ProduceRequest): Promise<Answer | undefined> }
 type Cluster = { findBroker(of: object): Promise<Broker> }
 type CreateManager = (options: { cluster: Cluster }) => Manager
 
 const NONE = 0
-/** The records are not written. The code for "written, but not replicated" is another one. */
+/** Nothing was written. Another code means "written, but not replicated". */
 const NOT_ENOUGH_REPLICAS = 19
 const NO_PRODUCER_ID = '-1'
 

@@ -47,9 +47,9 @@ export type Producer = {
   /** For this flow; without one, for all. */
   isFull(flow?: string): boolean
   queuedBytes(): number
-  /** How long Kafka has acknowledged nothing while records are sent or their partition is unwritable; 0 if none is. */
+  /** How long Kafka has acknowledged nothing although records are being sent or unwritable; 0 if none are. */
   stalledMs(): number
-  /** How long records have waited for an unwritable partition (unwritable.ts); 0 if none does. */
+  /** How long records have waited for unwritable partitions (unwritable.ts); 0 if none wait. */
   unwritableMs(): number
   close(drainMs?: number): Promise<void>
 }

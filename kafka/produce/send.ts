@@ -22,8 +22,8 @@ export type Sender = {
   /**
    * Calls `settle` for each record once all in-sync replicas have acknowledged it, or the broker refuses it for good.
    * Ends early only when closed; the other outcomes are then unknown.
-   * @param isBehind whether earlier records of the partition wait.
-   * @returns the records whose partition cannot be written now, or that are behind such records, in order.
+   * @param isBehind whether earlier records of the partition are waiting.
+   * @returns the records that must wait: their partition cannot be written now, or earlier ones wait. In order.
    */
   send<T extends Sendable>(records: readonly T[], settle: Settle<T>, isBehind?: IsBehind): Promise<T[]>
   close(): Promise<void>
@@ -141,7 +141,7 @@ class IdempotentSender implements Sender {
         settle(record, 'acked')
       } else {
         if (short?.has(partitionKey(topic, message.placed ?? -1))) message.waits = true
-        // also a partition that kafkajs loses: its leader moves to a broker that has answered already
+        // kafkajs also loses a partition if its leader moves to a broker that has already answered
         left.push(record)
       }
     }

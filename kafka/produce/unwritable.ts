@@ -16,7 +16,7 @@ type Partition<T extends Placed> = {
 
 /** After the first failed try. If there is no leader, kafkajs asks for one once a second (kafka/patches/leaderless.ts). */
 const RETRY_MS = 500
-/** All partitions may be unwritable at once. */
+/** Long enough even if all partitions are unwritable at once. */
 const LONGEST_RETRY_MS = 2_000
 
 const retryMs = (failures: number) => Math.min(RETRY_MS * 2 ** (failures - 1), LONGEST_RETRY_MS)

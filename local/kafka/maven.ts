@@ -55,7 +55,7 @@ export async function runMaven({ goal, args, cwd, folder, onProgress }: MavenRun
 const megabytes = (amount = '0', unit = 'MB') => Number(amount) / (unit === 'kB' ? 1000 : 1)
 const PINS = new URL('maven.sha512', import.meta.url)
 
-/** @throws LocalError checksum_wrong if a file's SHA-512 differs from maven.sha512, or is not there */
+/** @throws LocalError checksum_wrong if a file's SHA-512 differs from maven.sha512, or is missing there */
 export async function checkSums(folder: string, pins: string | URL = PINS): Promise<void> {
   const lines = (await readFile(pins, 'utf8')).split('\n').filter((line) => !line.startsWith('#'))
   const pinned = new Map(lines.map((line) => line.split('  ').toReversed() as [string, string]))

@@ -25,7 +25,7 @@ test('sluice acls prints one command for all resources on which a process has th
   ])
 })
 
-test('names get TOPIC_PREFIX, and users are named as the template says', async () => {
+test('names begin with TOPIC_PREFIX, and user names follow the template', async () => {
   const lines = await acls(['--principal', 'User:CN={process},O=A B', '--command', 'acls'], {
     TOPIC_PREFIX: 'eu.',
   })

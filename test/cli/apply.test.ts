@@ -328,7 +328,7 @@ describe('diff', () => {
     })
   })
 
-  test('with a view token, knows a source whose write key is being replaced', async () => {
+  test('with a view token, recognizes a source whose write key is being replaced', async () => {
     const until = '2036-01-01T00:00:00.000Z'
     const rotated = { ...shop, previousWriteKey: 'earlier-write-key', previousWriteKeyExpiresAt: until }
     const memory = control({ sources: [rotated, { ...rotated, id: 'web', name: 'Web' }] })

@@ -96,7 +96,7 @@ test('a call has a line for each destination, with the state of its delivery and
   ])
 })
 
-test('attempts that control no longer has count, as the number of a later one shows', async () => {
+test('attempts that control no longer has still count, by the number of a later one', async () => {
   const made = (fields: object) =>
     anAttempt({
       destinationId: 'crm',
@@ -112,7 +112,7 @@ test('attempts that control no longer has count, as the number of a later one sh
   expect(out[2]?.trim().split(/ {2,}/).slice(0, 3)).toEqual(['crm', 'deferred', '5'])
 })
 
-test('a delivery that waits for a destination which is off or removed says so', async () => {
+test('a waiting delivery says if its destination is off or removed', async () => {
   const failed = (destinationId: string) =>
     anAttempt({
       ...{ destinationId, deliveryId: deliveryId(destinationId, event), startedAt: now - 50_000 },

@@ -41,7 +41,7 @@ describe('an existing record', () => {
   })
 })
 
-describe('if the API cannot be asked, all secrets count as equal except those of a rotation that the file starts:', () => {
+describe('without the API, all secrets count as equal, except those of a rotation that the file starts:', () => {
   const rotations = {
     'a signing secret': ['/sharedSecret', '/previousSecret', 'previousSecretExpiresAt'],
     'a write key': ['/writeKey', '/previousWriteKey', 'previousWriteKeyExpiresAt'],

@@ -96,7 +96,7 @@ describe('what is new', () => {
     expect(serverNow(ahead)).toBe(Date.parse(at(0)))
   })
 
-  test('times are shown by the clock of the server, unless both differ by less than an answer can tell', () => {
+  test("times follow the server's clock, unless the difference is too small to be known", () => {
     const now = Date.parse(at(600))
     followServer(new Date(at(0)).toUTCString(), now)
     expect(shownNow(now)).toBe(Date.parse(at(0)))

@@ -57,7 +57,7 @@ const missed = (since: string | undefined): FeedEvent => ({
   data: { since, until: undefined },
 })
 
-test('a gap is between the last call before it and the first call after it, and appears once', () => {
+test('a gap is shown once, between the last call before it and the first call after it', () => {
   const { at = '' } = after(came('m2', 2)).rows[0] ?? {}
   const { rows } = after(came('m2', 2), came('m1', 1), missed(at), missed(at), came('m3', 3))
   expect(rows.map(({ kind, id }) => (kind === 'missed' ? kind : id))).toEqual(['m3', 'missed', 'm2', 'm1'])
@@ -107,7 +107,7 @@ test('of two parallel attempts, the delivered one wins, whichever began or came 
   expect(latestAttempts([delivered, failed])).toEqual([delivered])
 })
 
-test('of many destinations, a row shows eight: first those that do not have the event', () => {
+test('a row shows at most eight destinations, first those that have not received the event', () => {
   const many = Array.from({ length: 12 }, (_, index) => attempt({ destinationId: `d${index + 10}` }))
   const failed = attempt({ destinationId: 'd99', outcome: 'retry', status: 503 })
   const { shown, others } = attemptsInRow([...many, failed])

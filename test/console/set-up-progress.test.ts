@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { nextStep, STEPS, wasNeverOn } from '../../console/src/views/destinations/set-up-progress.ts'
 
-test('a destination that is off in its first version was never on; a later version may have been', () => {
+test('a destination that is off was never on if this is its first version; later versions may have been on', () => {
   expect(wasNeverOn({ enabled: false, version: 1 })).toBe(true)
   expect(wasNeverOn({ enabled: false, version: 2 })).toBe(false)
   expect(wasNeverOn({ enabled: true, version: 1 })).toBe(false)

@@ -80,7 +80,7 @@ const sync = (fields: object) => ({
   ...fields,
 })
 
-test('the latest sync of an audience is neither that of another one nor of an earlier one with the same id', () => {
+test('the latest sync is not one of another audience, or of an earlier audience with the same id', () => {
   const syncs = [
     sync({ id: 's4', audienceId: 'other' }),
     sync({ id: 's3', traitId: 'vip' }),
@@ -94,7 +94,7 @@ test('the latest sync of an audience is neither that of another one nor of an ea
   expect(latestSync(syncs, { kind: 'audiences', ...createdAgain })).toBeUndefined()
 })
 
-test('an upload that Sluice accepted gets its outcome, but not that of another one', () => {
+test('an accepted upload gets the outcome of its own sync only', () => {
   const upload = { isPending: false, data: sync({}), error: null }
   const done = sync({ state: 'done', changed: 2, removed: 0 })
   expect(uploadStatus(withLatest(upload, undefined))).toBe('Upload accepted')

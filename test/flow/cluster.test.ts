@@ -117,7 +117,7 @@ test('partitions without a leader do not stop others, even in new processes, and
   const load = startOpenLoad({ urls: [system.ingest], writeKey: 'shop-write-key', perSecond: 20 })
   await until(() => load.calls.length > 20 && load.calls.slice(0, 20).every(isDelivered))
 
-  // after a kill, Kafka 4.3 would wait for the copies that were moved away
+  // after a kill, Kafka 4.3 would wait for the replicas that were moved away
   await cluster.nodes[2]?.stop()
   const isOn = (key: string, partition: number) => partitionOf(Buffer.from(key), 3) === partition
   type Call = (typeof load.calls)[number]

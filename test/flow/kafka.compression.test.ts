@@ -72,7 +72,7 @@ test.each(['gzip', 'snappy', 'lz4', 'zstd'])('a topic compressed with %s is read
   expect(await readAll(kafka, 'parked')).toEqual([])
 })
 
-/** Changes the second batch of partition 0 on the broker's disk. @returns the batch then */
+/** Changes the second batch of partition 0 on the broker's disk. @returns the changed batch */
 async function change(logFile: string, topic: string, how: (batch: Buffer) => void): Promise<Buffer> {
   const path = join(dirname(dirname(logFile)), 'data', `${topic}-0`, '00000000000000000000.log')
   const log = await readFile(path)
@@ -143,7 +143,7 @@ test("a batch damaged on the broker's disk is parked unchanged; tables, tails an
   await until(() => values.includes('f') && seen.includes('f'))
 })
 
-test('a partition that the broker cannot read does not stop others, and continues once records up to the damage are deleted', async () => {
+test('a partition that the broker cannot read does not stop others, and resumes once the damaged records are deleted', async () => {
   const kafka = await connection([{}], broker.now.brokers)
   const producer = closing(await createProducer(kafka))
   // large ones, so that the index names some of them
@@ -164,7 +164,7 @@ test('a partition that the broker cannot read does not stop others, and continue
   await write(0, 'last')
   const topic = kafka.named('work')
   await withAdmin(kafka, async (admin) => {
-    // else kafkajs does not know the leaders
+    // otherwise kafkajs does not know the leaders
     await admin.fetchTopicOffsets(topic)
     await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '6' }] })
   })

@@ -151,7 +151,7 @@ test.skipIf(!hasOpenssl)(
     const log = await readFile(broker.logFile, 'utf8')
     expect(log.split('\n').filter((line) => line.includes('Denied'))).toEqual([])
 
-    // with another's user, it does not wait in silence
+    // with the user of another process, it does not wait silently
     await expect(system.another('router', settingsOf('ingest'))).rejects.toThrow(/Group authorization failed/)
   },
   120_000,

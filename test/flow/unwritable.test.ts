@@ -123,7 +123,7 @@ describe('a topic that deliveries do not need', () => {
     expect(saysOf(sluice, 'Kafka takes writes again')).toHaveLength(1)
   }, 240_000)
 
-  test('router.seen, deleted, and created again with fewer partitions: routing continues', async () => {
+  test('routing continues if router.seen is deleted and created again with fewer partitions', async () => {
     const receiver = await aReceiver()
     await sluice.destination('seen', [receiver.url])
     await remove(sluice, SEEN)

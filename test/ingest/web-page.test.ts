@@ -18,7 +18,7 @@ async function codeFor(endpoint: string): Promise<string> {
   return code.replaceAll('http://localhost:8080', endpoint)
 }
 
-/** A page of another origin. `methods`: of the requests that ingest gets. */
+/** A page of another origin. `methods`: those of the requests to ingest. */
 async function pageBesideIngest(writeKey = 'shop-write-key') {
   const sources = [{ id: 'shop', writeKey, enabled: true, kind: 'web' }] as const
   const ingest = fakeIngest({ sources })
@@ -41,7 +41,7 @@ async function pageBesideIngest(writeKey = 'shop-write-key') {
 const run = (page: Page, code: string) => page.evaluate(`(async () => { ${code} })()`)
 
 describe.skipIf(!chromiumPath)('a web page', () => {
-  test('sends calls with the code of the guide, without asking for permission first', async () => {
+  test('sends calls with the code of the guide, without a preflight request', async () => {
     const { ingest, methods, endpoint, page } = await pageBesideIngest()
     await run(page, `${await codeFor(endpoint)}; await track('Clicked', { button: 'buy' })`)
     await until(() => ingest.events().length === 1, { message: 'the call arrives' })
@@ -51,7 +51,7 @@ describe.skipIf(!chromiumPath)('a web page', () => {
     expect(methods).toEqual(['POST'])
   })
 
-  test('sends a call with the snippet of the console, whatever the write key contains', async () => {
+  test("sends a call with the console's snippet, whatever the write key contains", async () => {
     const writeKey = `a'b"c&d=%20#e`
     const { ingest, endpoint, page } = await pageBesideIngest(writeKey)
     await run(page, snippets({ writeKey, endpoint }).find(({ id }) => id === 'web')?.code ?? '')

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { expect, test } from 'vitest'
-import '../../kafka/client.ts' // reports refusals
+import '../../kafka/client.ts' // applies the patch
 
 const require = createRequire(import.meta.url)
 const BrokerPool = require('kafkajs/src/cluster/brokerPool')
@@ -26,7 +26,7 @@ test('if all brokers refuse the user, the error says so', async () => {
   })
 })
 
-test('otherwise the question is open, or answered by one of them', async () => {
+test('if one broker answers, its answer counts; without a refusal, there is none', async () => {
   expect(await asking(failing(NOT_AVAILABLE))).toBeNull()
   let times = 0
   const second = async () => {

@@ -8,7 +8,7 @@ const { Produce } = require('kafkajs/src/protocol/requests').requests
 const Broker = require('kafkajs/src/broker')
 const createManager = require('kafkajs/src/producer/eosManager')
 
-/** Codes of Kafka's protocol guide. */
+/** From Kafka's protocol guide. */
 const NOT_ENOUGH_REPLICAS = 19
 const NOT_ENOUGH_REPLICAS_AFTER_APPEND = 20
 

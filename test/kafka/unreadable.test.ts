@@ -7,7 +7,7 @@ const require = createRequire(import.meta.url)
 const { Fetch } = require('kafkajs/src/protocol/requests').requests
 const Broker = require('kafkajs/src/broker')
 
-/** Codes of Kafka's protocol guide. */
+/** From Kafka's protocol guide. */
 const UNKNOWN_SERVER_ERROR = -1
 const CORRUPT_MESSAGE = 2
 const NOT_LEADER = 6
@@ -46,7 +46,7 @@ test.each<string>(Fetch.versions)(
 type Asked = { topics: { topic: string; partitions: { partition: number }[] }[] }
 type Request = { response: { parse(answer: object): Promise<object> } }
 
-/** @returns a broker that cannot read partition 1, the partitions that it is asked for, and what is logged. */
+/** @returns a broker that cannot read partition 1, the partitions it is asked for, and what it logs. */
 function aBroker() {
   const asked: number[][] = []
   const logged: string[] = []

@@ -69,7 +69,7 @@ test('records of partitions with leaders are written, while the others wait', as
   await until(() => producer.unwritableMs() === 0)
 })
 
-test('records of a partition that the topic does not have wait until it is added, while others are written', async () => {
+test('records of a missing partition wait until it is added, while others are written', async () => {
   const broker = aBroker([1])
   producer = await createProducer(connectionOf(broker.kafka))
   const missing = write(1, 'missing')
@@ -173,7 +173,7 @@ test('a record that waits for a leader is made again when it is sent, so it take
   expect(broker.written[0]).toEqual(['0: 0', `1: ${made}`])
 })
 
-test('a partition is tried with one record, less and less often, until it takes one', () => {
+test('a partition is tried with one record, less and less often, until one is written', () => {
   const record = (value: string) => ({
     topic: 'work',
     message: { key: Buffer.of(), value, placed: 0 },

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { perObject } from '../../process/per-object.ts'
 
-test('a value is made once for each object, and again for an equal one', () => {
+test('a value is made once per object, and again for an equal object', () => {
   const made: object[] = []
   const madeOf = perObject((of: { id: string }) => {
     made.push(of)

@@ -190,7 +190,7 @@ function cells(delivery: Delivery): unknown[] {
   return [
     destinationId,
     stateShown(delivery),
-    // of earlier posts, control may only know that they were made
+    // control may no longer have earlier posts: the number of a later one counts them
     Math.max(posts.length, ...posts.map(({ attempt }) => attempt)),
     result,
     last?.startedAt,
@@ -199,7 +199,7 @@ function cells(delivery: Delivery): unknown[] {
   ]
 }
 
-/** Open deliveries of such a destination are cancelled when they fall due. */
+/** Open deliveries of such a destination are cancelled when they are due. */
 const CANCELS: ReadonlySet<string | null> = new Set(['disabled', 'removed'])
 const WAITS: ReadonlySet<string | null> = new Set(['retrying', 'deferred'])
 

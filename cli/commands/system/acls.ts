@@ -12,12 +12,12 @@ export function addAcls({ program, ...cli }: Cli): void {
     .command('acls')
     .summary('print the permissions that each process needs in Kafka')
     .description(
-      `Prints a kafka-acls command for each permission that ingest, router, deliverer and control need in a Kafka with an authorizer. \
+      `Prints kafka-acls commands for the permissions that ingest, router, deliverer and control need if Kafka has an authorizer. \
 Sends nothing to any system.`,
     )
     .option(
       '--principal <name>',
-      'user of each process; {process} stands for ingest, router, deliverer or control',
+      'Kafka user of each process; {process} is replaced by ingest, router, deliverer or control',
       'User:sluice-{process}',
     )
     .option('--topic-prefix <prefix>', 'TOPIC_PREFIX of the system (default: from the environment, or none)')
@@ -49,7 +49,7 @@ async function act(invocation: Invocation<Options>): Promise<ExitCode> {
   return print(invocation, granted, commands(granted, options.command))
 }
 
-/** One for all resources on which a user has the same rights. */
+/** One command for all resources on which a user has the same rights. */
 function commands(granted: readonly Granted[], command: string): string[] {
   const alike = Map.groupBy(granted, ({ principal, resource, pattern, operations }) =>
     [principal, resource, pattern, ...operations].join(' '),

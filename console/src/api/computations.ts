@@ -20,10 +20,10 @@ export const useComputations = (kind: Kind) =>
 
 const RUNNING_MS = 1_000
 const IDLE_MS = 10_000
-/** Of all audiences and traits, because each request for a single one would be a request per row. */
+/** For all audiences and traits at once, to avoid a request per row. */
 const LATEST_SYNCS = 200
 
-/** The latest, newest first, whoever uploaded. Polls faster while one is running. */
+/** The latest of all users, newest first. Polls faster while one is running. */
 export const useSyncs = () =>
   useQuery({
     queryKey: ['syncs'],

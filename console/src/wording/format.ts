@@ -55,8 +55,8 @@ export const MAX_LOCAL_INPUT = '9999-12-31T23:59'
 
 /**
  * @param typed from a `datetime-local` field.
- * @param applied ISO 8601. It stays if the field still shows it: it may have seconds, or an hour that comes twice
- * because clocks are set back.
+ * @param applied ISO 8601. Kept if the field still shows it: it may have seconds, or be in the hour that occurs twice
+ * when clocks are set back.
  * @returns ISO 8601; undefined without a time
  */
 export function fromLocalInput(typed: string, applied?: string): string | undefined {

@@ -56,7 +56,7 @@ const listedFields = {
   attemptCount: z
     .number()
     .describe(
-      'POSTs to all webhooks, as far as they are known. At least the number of the last attempt that was made.',
+      'POSTs to all webhooks. Earlier ones may be forgotten: then it is at least the number of the last attempt.',
     ),
   lastStatus: z.number().nullable().describe('HTTP status of the last attempt, if there was a response.'),
   lastCode: z.string().nullable().describe('Why the last attempt failed.'),
@@ -232,7 +232,7 @@ function listedResponse(
   }
 }
 
-/** Earlier POSTs may no longer be in memory: the number of a later one counts them, as if there were one webhook. */
+/** Earlier POSTs may no longer be in memory. The number of a later one still counts those to one webhook. */
 function postCount(attempts: readonly Attempt[]): number {
   const posts = attempts.filter(({ outcome }) => outcome !== 'deferred' && outcome !== 'cancelled')
   return Math.max(posts.length, ...posts.map(({ attempt }) => attempt))

@@ -1,7 +1,7 @@
 /**
  * Upstream: no issue; `parse` in src/protocol/requests/fetch/v0/response.js, `fetch` in src/broker/index.js.
- * Without it: a partition that its broker cannot read, as after damage on the disk, fails each fetch from this broker.
- * So all other partitions that it leads wait too.
+ * Without it: if a broker cannot read one partition, for example because its disk is damaged, every fetch from that
+ * broker fails. So all other partitions that it leads wait too.
  * Until: test/kafka/unreadable.test.ts and test/flow/kafka.compression.test.ts pass without it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,20 +11,20 @@ import { internal, prototypeOf } from '../internals.ts'
 type Partition = { partition: number; errorCode: number }
 /** `unreadable`: partitions that are left out of `responses`, by `partitionKey`. */
 type Answer = { responses: { topicName: string; partitions: Partition[] }[]; unreadable?: string[] }
-/** `parse` throws if a partition has an error. */
+/** `parse` throws if any partition has an error. */
 type Response = { parse(answer: Answer): Promise<Answer> }
 type Protocol = (choice: { version: string }) => (request: object) => { response: Response }
 
 type Fetch = { topics: { topic: string; partitions: { partition: number }[] }[] }
 type Broker = { logger: { error(message: string): void }; fetch(request: Fetch): Promise<Answer> }
 
-/** CORRUPT_MESSAGE, and UNKNOWN_SERVER_ERROR: an error of the broker that has no code. */
+/** CORRUPT_MESSAGE, and UNKNOWN_SERVER_ERROR for errors without a code. */
 const UNREADABLE = new Set([2, -1])
 const isUnreadable = ({ errorCode }: Partition) => UNREADABLE.has(errorCode)
 
-/** Until the partition is tried again: its broker answers at once, so more tries would keep both busy. */
+/** Time between tries of a partition. The broker answers at once, so more tries would keep both busy. */
 const RETRY_MS = 1_000
-/** If nothing else is to be fetched. */
+/** While there is nothing else to fetch. */
 const PAUSE_MS = 100
 
 export function fetchAroundUnreadable(): void {
@@ -50,7 +50,7 @@ export function fetchAroundUnreadable(): void {
   }
 }
 
-/** Also forgets those that are tried again now. */
+/** Removes from `waiting` what is due for another try. */
 function withoutWaiting({ topics }: Fetch, waiting: Map<string, number>): Fetch['topics'] {
   const now = performance.now()
   for (const [name, retryAt] of waiting) if (retryAt <= now) waiting.delete(name)

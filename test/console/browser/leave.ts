@@ -82,7 +82,7 @@ export function leaveForms(on: () => Stage): void {
     await name.waitFor({ state: 'detached' })
   })
 
-  test('a preview that meets the end of a session asks to sign in, and is then made', async () => {
+  test('if the session ends during a preview, the console asks to sign in and then makes the preview', async () => {
     const { page, context } = await on().come({ isNew: true })
     await page.goto('/destinations/form/rules')
     const preview = page.getByRole('region', { name: 'Preview' })

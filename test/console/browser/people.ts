@@ -165,7 +165,7 @@ export function managePeople(on: () => Stage): void {
     await until(async () => (await called()) === 401)
   })
 
-  test('a previous write key ends now although the clock of the browser is ahead', async () => {
+  test("a previous write key ends now, even if the browser's clock is ahead", async () => {
     const { page } = await on().come({ isNew: true })
     await page.clock.setSystemTime(Date.now() + 600_000)
     await page.goto('/sources/people/settings')
@@ -239,7 +239,7 @@ export function managePeople(on: () => Stage): void {
     expect((await sluice.api('delete', 'audiences/readers')).status).toBe(204)
   })
 
-  test('an upload continues after its dialog was closed or the page reloaded, and its row says so', async () => {
+  test('an upload continues if its dialog is closed or the page is reloaded, and its row says so', async () => {
     const { sluice, come } = on()
     const body = { id: 'viewers', name: 'Viewers', sourceId: 'people' }
     expect((await sluice.api('post', 'audiences', body)).status).toBe(201)

@@ -127,7 +127,7 @@ export function manageSettings(on: () => Stage): void {
     expect(await destination()).toMatchObject({ enabled: true, retryOn: [429] })
   })
 
-  test('a change whose answer was lost is not called a conflict when it is repeated', async () => {
+  test('repeating a change whose response was lost is no conflict', async () => {
     const { page } = await on().come()
     await page.goto('/destinations/mail/settings')
     const name = page.getByRole('textbox', { name: 'Name', exact: true })

@@ -105,7 +105,7 @@ export function smallThings(on: () => Stage): void {
     await until(async () => new URL(page.url()).search === '')
   })
 
-  test('a search keeps the time of its link, even in an hour that comes twice', async () => {
+  test('a search keeps the time of its link, even in an hour that occurs twice', async () => {
     const { page } = await on().come()
     // 2:30 in Berlin, after the clocks were set back
     const around = '2026-10-25T01:30:45.000Z'
@@ -117,7 +117,7 @@ export function smallThings(on: () => Stage): void {
     expect(new URL(page.url()).searchParams.get('around')).toBe(around)
   })
 
-  test('an event of many destinations shows a hundred of them, and a filter finds the others', async () => {
+  test('an event with many destinations shows a hundred of them, and a filter finds the others', async () => {
     const { page } = await on().come()
     const destinations = Array.from({ length: 120 }, (_, index) => ({
       ...{ destinationId: `many-${index}`, deliveryId: `d${index}`, state: 'delivered', attempts: [] },
@@ -308,7 +308,7 @@ export function smallThings(on: () => Stage): void {
     }
   })
 
-  test('live calls say where calls may be missing after a break, and how to find them', async () => {
+  test('after a break, live calls show where calls may be missing, and how to find them', async () => {
     const { page } = await on().come()
     const call = (number: number) =>
       `id: ${number}\nevent: call\ndata: ${JSON.stringify({
@@ -317,7 +317,7 @@ export function smallThings(on: () => Stage): void {
       })}\n\n`
     const stream = (...numbers: number[]) => ({
       contentType: 'text/event-stream',
-      // it ends, as if control restarted
+      // the stream ends, as if control restarted
       body: `${numbers.map(call).join('')}event: ready\ndata: {"calls":${numbers.length}}\n\n`,
     })
     const streams = [stream(1, 2), stream(2, 3), stream(5, 6)]
@@ -512,7 +512,7 @@ const background = (element: object): string =>
 const backgroundOfParent = (element: object): string =>
   Reflect.get(globalThis, 'getComputedStyle')(Reflect.get(element, 'parentElement')).backgroundColor
 
-/** Pixels of its text that are not visible. */
+/** How many pixels of its text are hidden. */
 const cutOff = (element: object): number =>
   Reflect.get(element, 'scrollWidth') - Reflect.get(element, 'clientWidth')
 

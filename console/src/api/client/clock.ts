@@ -10,9 +10,9 @@ export function followServer(date: string | null, now: number): void {
 /** For times that are sent to the server. In ms since 1970. */
 export const serverNow = (now = Date.now()): number => now + correctionMs
 
-/** An answer's time has no fractions of a second, so a smaller difference says nothing. */
+/** Responses give their time in whole seconds, so a smaller difference means nothing. */
 const MIN_CORRECTION_MS = 2_000
 
-/** For times that are shown and compared with those of the server. In ms since 1970. */
+/** For times that are shown or compared with the server's. In ms since 1970. */
 export const shownNow = (now = Date.now()): number =>
   Math.abs(correctionMs) < MIN_CORRECTION_MS ? now : serverNow(now)

@@ -1,10 +1,10 @@
 import { isConflict } from './errors.ts'
 
 const STAMPS = ['version', 'updatedAt']
-/** Control keeps or generates them if a replacement leaves them out. */
+/** If a replacement leaves them out, control keeps or generates them. */
 const KEPT = ['writeKey', 'hashKey']
 
-/** Whether the record is what was sent, whoever sent it. Masked secrets look unchanged. */
+/** Whether the stored record equals what was sent. Masked secrets count as equal. */
 export function isAlreadySaved(sent: object, current: object): boolean {
   const [wanted, stored] = [new Map(Object.entries(sent)), new Map(Object.entries(current))]
   return [...new Set([...wanted.keys(), ...stored.keys()])]
@@ -13,7 +13,8 @@ export function isAlreadySaved(sent: object, current: object): boolean {
 }
 
 /**
- * A change whose answer was lost meets its own result when the user repeats it. That is no conflict.
+ * If the response to a change was lost and the user repeats it, control reports a conflict with the first try. This
+ * returns the stored record instead.
  * @throws ApiError
  */
 export async function unlessSaved<T extends object>(

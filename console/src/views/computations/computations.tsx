@@ -133,7 +133,7 @@ const ENDED = {
   cancelled: { label: 'Cancelled', color: 'gray' },
 } as const
 
-/** Whoever uploaded it, and wherever. */
+/** Also of uploads by other people and programs. */
 function SyncState({ sync: { state, lines, createdAt, changed = 0, removed = 0, cause } }: { sync: Sync }) {
   if (state === 'done')
     return (

@@ -8,7 +8,7 @@ import type { Uploading } from './use-uploading.ts'
 
 type ResultsProps = { kind: Kind; uploading: Uploading; sync: Sync | undefined }
 
-/** @param sync the latest one: perhaps running since before the page was loaded, or from elsewhere. */
+/** @param sync the latest one. It may have been started elsewhere, or before the page was loaded. */
 export function UploadResults({ kind, uploading, sync }: ResultsProps) {
   const { isPending, progress, preview, upload } = uploading
   const { data } = withLatest(upload, sync)

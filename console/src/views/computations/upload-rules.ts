@@ -83,7 +83,7 @@ export function summaryOf(kind: Kind, { changed, removed, invalid }: Preview): s
   return `${adds}, removes ${formatInteger(removed)}${unusable}`
 }
 
-/** @param syncs newest first. An earlier audience or trait may have had the same id. */
+/** @param syncs newest first. Some may be of an earlier, deleted audience or trait with the same id. */
 export const latestSync = (
   syncs: readonly Sync[],
   { kind, id, createdAt }: { kind: Kind; id: string; createdAt: string },
@@ -92,6 +92,6 @@ export const latestSync = (
     (sync) => (kind === 'audiences' ? sync.audienceId : sync.traitId) === id && sync.createdAt >= createdAt,
   )
 
-/** With what Sluice knows about the upload by now. @param sync the latest one */
+/** Updates the upload's state if `sync`, the latest one, is its own. */
 export const withLatest = <U extends { data: Sync | undefined }>(upload: U, sync: Sync | undefined): U =>
   sync && upload.data?.id === sync.id ? { ...upload, data: sync } : upload

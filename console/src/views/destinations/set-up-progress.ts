@@ -2,11 +2,11 @@ import type { Destination } from '../../api/destinations.ts'
 
 export const STEPS = { sources: 0, webhooks: 1, secret: 2, test: 3, on: 4 } as const
 
-/** True only if it was never on. A later version may have been on, or continue that of a deleted destination. */
+/** False if in doubt: a later version may have been on, or continue the versions of a deleted destination. */
 export const wasNeverOn = ({ enabled, version }: Pick<Destination, 'enabled' | 'version'>): boolean =>
   !enabled && version === 1
 
-/** Fits every destination that is off. */
+/** For every destination that is off, new or not. */
 export const SET_UP_LABEL = 'Test and turn on'
 
 export const setUpPath = ({ id }: Pick<Destination, 'id'>): string => `/catalog/webhooks/${id}`

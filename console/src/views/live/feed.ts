@@ -7,7 +7,7 @@ export type CallRow =
   | (RowOf<'call'> & { call: Call; attempts: readonly Attempt[] })
   | (RowOf<'rejected'> & { rejected: RejectedCall })
 
-/** Calls may be missing between the rows around it. */
+/** Marks that calls may be missing between the rows above and below. */
 export type MissedRow = RowOf<'missed'> & { gap: Gap }
 
 export type Row = CallRow | MissedRow
@@ -98,7 +98,7 @@ function withRows({ rows, opened }: Feed, added: readonly Row[]): readonly Row[]
   return [...rows, ...added].sort(newestFirst).filter(({ id }, index) => index < MAX_ROWS || opened.has(id))
 }
 
-/** A gap begins after the last call before it. */
+/** A gap has the time of the last call before it, and comes after that call. */
 const newestFirst = (one: Row, other: Row): number =>
   one.at === other.at
     ? Number(other.kind === 'missed') - Number(one.kind === 'missed')
@@ -135,7 +135,7 @@ export function latestAttempts(attempts: readonly Attempt[]): Attempt[] {
 
 const MAX_DESTINATIONS = 8
 
-/** Of many destinations, only some: first those that do not have the event. */
+/** At most MAX_DESTINATIONS, first those that have not received the event. */
 export function attemptsInRow(attempts: readonly Attempt[]): { shown: Attempt[]; others: number } {
   const latest = latestAttempts(attempts)
   if (latest.length <= MAX_DESTINATIONS) return { shown: latest, others: 0 }

@@ -51,7 +51,7 @@ export const MissedCalls = ({ row: { gap }, sourceId }: { row: MissedRow; source
   <Box component="li" py="xs" style={{ borderTop: '1px solid var(--sluice-line)' }}>
     <Alert color="yellow" title="Calls may be missing here">
       <Text size="sm" mb="xs">
-        This page was not connected for a while. To find the calls:
+        This page was disconnected for a while. To find the calls, run:
       </Text>
       <Snippet code={findCommand(gap, sourceId)} what="Command that finds the missing calls" />
     </Alert>

@@ -132,7 +132,7 @@ function Step({ title, hasMoved, children }: StepProps) {
 
 const MAX_SHOWN = 3
 
-/** Perhaps from a set-up that was left before its end. */
+/** Some may be from a set-up that was not finished. */
 function SwitchedOff() {
   const all = (useDestinations().data ?? [])
     .filter(({ enabled }) => !enabled)

@@ -40,7 +40,7 @@ err = client.Close()`,
   keepalive: true,
   body: JSON.stringify({ userId: 'u1', event: 'Signed Up', properties: { plan: 'pro' } }),
 })`,
-      note: 'Anyone can read the write key of a page, so give the source a rate limit.',
+      note: "Anyone can read a page's write key, so give the source a rate limit.",
     },
   ]
 }

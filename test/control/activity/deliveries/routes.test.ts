@@ -104,7 +104,7 @@ test('a delivery is listed with its subject, its state and its attempts', async 
   expect(asked).toMatchObject([{ destinationId: 'crm', event: 'Paid', limit: 50 }])
 })
 
-test('attempts that are no longer in memory count, as the number of a later one shows', async () => {
+test('attempts that are no longer in memory still count, by the number of a later one', async () => {
   const later = [
     { ...failed, attempt: 4, startedAt: second(150) },
     { ...failed, attempt: 5, startedAt: second(450) },
