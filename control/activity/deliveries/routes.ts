@@ -56,7 +56,7 @@ const listedFields = {
   attemptCount: z
     .number()
     .describe(
-      'POSTs to all webhooks. Earlier ones may be forgotten: then it is at least the number of the last attempt.',
+      'Known POSTs to all webhooks. At least the number of the last attempt, because earlier ones may be forgotten.',
     ),
   lastStatus: z.number().nullable().describe('HTTP status of the last attempt, if there was a response.'),
   lastCode: z.string().nullable().describe('Why the last attempt failed.'),
