@@ -56,6 +56,8 @@ class IdempotentSender implements Sender {
   /** Requests from the last send's first try may still be on their way. */
   private doubtful = false
   private isBehind: IsBehind = () => false
+  /** Partitions whose last answer was that they have too few in-sync replicas. */
+  private readonly short = new Set<string>()
   private closed = false
 
   constructor(connection: Connection, ends: Pick<AckedEnds, 'add'>) {
@@ -130,7 +132,7 @@ class IdempotentSender implements Sender {
     const batch = { acks: -1, compression: CompressionTypes.None, topicMessages }
     const answers = (await this.producer?.sendBatch(batch)) ?? []
     const acked = byPartition(answers.filter(({ errorCode }) => !errorCode))
-    const short = this.shortOf(answers.filter(({ errorCode }) => errorCode))
+    this.noteShort(answers)
     const left: T[] = []
     for (const record of records) {
       const { topic, message } = record
@@ -140,7 +142,7 @@ class IdempotentSender implements Sender {
         written.leader ??= leaderOf(message)
         settle(record, 'acked')
       } else {
-        if (short?.has(partitionKey(topic, message.placed ?? -1))) message.waits = true
+        if (this.isShort(topic, message)) message.waits = true
         // kafkajs also loses a partition if its leader moves to a broker that has already answered
         left.push(record)
       }
@@ -149,12 +151,18 @@ class IdempotentSender implements Sender {
     return left
   }
 
-  /** @param refused see kafka/patches/short-of-replicas.ts. */
-  private shortOf(refused: readonly RecordMetadata[]): ReadonlySet<string> | undefined {
-    if (refused.length === 0) return undefined
-    const partitions = refused.map(({ topicName, partition }) => partitionKey(topicName, partition))
-    this.connection.failures.add({ kind: SHORT, text: SHORT, fields: { partitions } })
-    return new Set(partitions)
+  /** See kafka/patches/short-of-replicas.ts. Most tries are at one partition, but the log names all. */
+  private noteShort(answers: readonly RecordMetadata[]): void {
+    const isAny = answers.some(({ errorCode }) => errorCode)
+    if (!isAny && this.short.size === 0) return
+    for (const { topicName, partition, errorCode } of answers)
+      this.short[errorCode ? 'add' : 'delete'](partitionKey(topicName, partition))
+    const fields = { partitions: [...this.short] }
+    if (isAny) this.connection.failures.add({ kind: SHORT, text: SHORT, fields })
+  }
+
+  private isShort(topic: string, { placed = NOT_SENT }: Keyed): boolean {
+    return this.short.size > 0 && this.short.has(partitionKey(topic, placed))
   }
 
   private reportFailure(records: readonly Sendable[], err: unknown): void {

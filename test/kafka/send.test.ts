@@ -146,6 +146,42 @@ test('records of a partition with too few in-sync replicas are handed back, and 
   ])
 })
 
+test('while partitions have too few in-sync replicas, all of them are named, also if only one was tried', async () => {
+  const short = new Set([0, 1])
+  const kafka = {
+    producer: ({ createPartitioner }: { createPartitioner: () => (of: object) => number }) => ({
+      connect: async () => {},
+      disconnect: async () => {},
+      async sendBatch({ topicMessages: [{ messages }] }: { topicMessages: [{ messages: object[] }] }) {
+        return messages.map((message) => {
+          const partition = createPartitioner()({ topic: 'work', message, partitionMetadata: [{}, {}] })
+          return { topicName: 'work', partition, errorCode: short.has(partition) ? 19 : 0 }
+        })
+      },
+    }),
+  }
+  const said: object[] = []
+  const failures = { add: ({ fields = {} }: { fields?: object }) => void said.push(fields) }
+  // a sender uses only this much of a connection
+  const sender = await createSender({ kafka, failures } as unknown as Connection, { add: () => undefined })
+  const write = (...partitions: number[]) =>
+    sender.send(
+      partitions.map((partition) => ({
+        topic: 'work',
+        message: { key: Buffer.from('k'), partition, value: 'x' },
+      })),
+      () => undefined,
+    )
+  await write(0, 1)
+  await write(1)
+  short.delete(0)
+  await write(0)
+  await write(1)
+  expect(said).toEqual(
+    [['work/0', 'work/1'], ['work/0', 'work/1'], ['work/1']].map((partitions) => ({ partitions })),
+  )
+})
+
 test('after a send that failed, a new producer sends again: the old one would reuse its sequence numbers', async () => {
   let made = 0
   const sends: number[] = []
