@@ -46,14 +46,14 @@ test.each<string>(Fetch.versions)(
 type Asked = { topics: { topic: string; partitions: { partition: number }[] }[] }
 type Request = { response: { parse(answer: object): Promise<object> } }
 
-/** @returns a broker that cannot read partition 1, the partitions it is asked for, and what it logs. */
+/** @returns a broker that cannot read partitions 1 and 2, the partitions it is asked for, and what it logs. */
 function aBroker() {
   const asked: number[][] = []
   const logged: string[] = []
   const send = ({ response }: Request) => {
     const partitions = (asked.at(-1) ?? []).map((partition) => ({
       partition,
-      errorCode: partition === 1 ? CORRUPT_MESSAGE : 0,
+      errorCode: partition > 0 ? CORRUPT_MESSAGE : 0,
     }))
     return response.parse({ responses: [{ topicName: 'work', partitions }] })
   }
@@ -94,4 +94,18 @@ test('if a broker can read no partition, it is asked for none', async () => {
   await fetch(1)
   expect(await fetch(1)).toEqual({ responses: [] })
   expect(asked).toEqual([[1]])
+})
+
+test('all partitions that the broker cannot read are named, also if only one was tried', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const { fetch, asked, logged } = aBroker()
+  await fetch(0, 1)
+  vi.advanceTimersByTime(500)
+  await fetch(0, 1, 2)
+  expect(asked).toEqual([
+    [0, 1],
+    [0, 2],
+  ])
+  expect(logged[1]).toBe('the broker cannot read these partitions, and they wait: work/1,work/2')
 })

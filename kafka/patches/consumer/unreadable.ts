@@ -43,9 +43,9 @@ export function fetchAroundUnreadable(): void {
     const answer = await fetch.call(this, { ...request, topics })
     if (!answer.unreadable) return answer
     const retryAt = performance.now() + RETRY_MS
-    const again = [...(waiting ?? []), ...answer.unreadable.map((name) => [name, retryAt] as const)]
-    retries.set(this, new Map(again))
-    this.logger.error(`the broker cannot read these partitions, and they wait: ${answer.unreadable}`)
+    const again = new Map([...(waiting ?? []), ...answer.unreadable.map((name) => [name, retryAt] as const)])
+    retries.set(this, again)
+    this.logger.error(`the broker cannot read these partitions, and they wait: ${[...again.keys()]}`)
     return answer
   }
 }
