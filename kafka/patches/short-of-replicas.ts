@@ -22,7 +22,7 @@ type Cluster = { findBroker(of: object): Promise<Broker> }
 type CreateManager = (options: { cluster: Cluster }) => Manager
 
 const NONE = 0
-/** Nothing was written. Another code means "written, but not replicated". */
+/** This try has written nothing. Another code means "written, but not replicated". */
 const NOT_ENOUGH_REPLICAS = 19
 const NO_PRODUCER_ID = '-1'
 
