@@ -207,26 +207,30 @@ type Watched = {
   close(): Promise<void>
 }
 
+/** On a machine short of CPU, a connection may get stuck. Undici would wait for an answer for five minutes. */
+const within = () => ({ signal: AbortSignal.timeout(10_000) })
+
 function watch({ ingest, env }: Pick<System, 'ingest' | 'env'>): Watched {
   const readiness: number[] = []
   const rss: number[] = []
   let closed = false
 
   async function look(): Promise<void> {
-    const ready = await request(`${ingest}/readyz`)
+    const ready = await request(`${ingest}/readyz`, within())
     await ready.body.dump()
     if (ready.statusCode !== readiness.at(-1)) readiness.push(ready.statusCode)
     rss.push(await metric('process_resident_memory_bytes'))
   }
 
   async function metric(name: string): Promise<number> {
-    const metrics = await (await request(`http://127.0.0.1:${env.INGEST_METRICS_PORT}/metrics`)).body.text()
+    const { body } = await request(`http://127.0.0.1:${env.INGEST_METRICS_PORT}/metrics`, within())
+    const metrics = await body.text()
     return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(metrics)?.[1])
   }
 
   async function run(): Promise<void> {
     while (!closed) {
-      await look()
+      await look().catch((error) => process.stderr.write(`    a look at ingest failed: ${error}\n`))
       await sleep(250)
     }
   }
