@@ -70,7 +70,7 @@ export function createState({ keys, kinds, log }: StateOptions) {
   }
 }
 
-/** Settings that cannot be read, and what is used instead. */
+/** Settings that cannot be read, and their last readable versions, which are used instead. */
 function createUnreadable(log: Connection['log']) {
   const all = new Map<string, Unreadable>()
   /** Counted as they change, because there may be very many. */

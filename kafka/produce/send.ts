@@ -155,8 +155,11 @@ class IdempotentSender implements Sender {
   private noteShort(answers: readonly RecordMetadata[]): void {
     const isAny = answers.some(({ errorCode }) => errorCode)
     if (!isAny && this.short.size === 0) return
-    for (const { topicName, partition, errorCode } of answers)
-      this.short[errorCode ? 'add' : 'delete'](partitionKey(topicName, partition))
+    for (const { topicName, partition, errorCode } of answers) {
+      const key = partitionKey(topicName, partition)
+      if (errorCode) this.short.add(key)
+      else this.short.delete(key)
+    }
     const fields = { partitions: [...this.short] }
     if (isAny) this.connection.failures.add({ kind: SHORT, text: SHORT, fields })
   }

@@ -11,7 +11,7 @@ export type MavenRun = {
   goal: 'copy-dependencies' | 'copy'
   args: readonly string[]
   cwd: string
-  /** May contain other folders, but no other files. */
+  /** Where the files go. Any other file in it fails the check of its sum; folders are ignored. */
   folder: string
   onProgress: OnMegabytes
 }

@@ -94,7 +94,7 @@ test('the latest sync is not one of another audience, or of an earlier audience 
   expect(latestSync(syncs, { kind: 'audiences', ...createdAgain })).toBeUndefined()
 })
 
-test('an accepted upload gets the outcome of its own sync only', () => {
+test('an accepted upload shows the outcome of its own sync, not of another one', () => {
   const upload = { isPending: false, data: sync({}), error: null }
   const done = sync({ state: 'done', changed: 2, removed: 0 })
   expect(uploadStatus(withLatest(upload, undefined))).toBe('Upload accepted')

@@ -50,7 +50,7 @@ export function fetchAroundUnreadable(): void {
   }
 }
 
-/** Removes from `waiting` what is due for another try. */
+/** Partitions that are due for another try are included, and leave `waiting`. */
 function withoutWaiting({ topics }: Fetch, waiting: Map<string, number>): Fetch['topics'] {
   const now = performance.now()
   for (const [name, retryAt] of waiting) if (retryAt <= now) waiting.delete(name)
