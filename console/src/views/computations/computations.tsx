@@ -84,7 +84,9 @@ function List({ kind, all, onRemoved }: ListProps) {
           {shown.map((computation) => (
             <Row
               key={computation.id}
-              {...{ kind, computation, onRemoved }}
+              kind={kind}
+              computation={computation}
+              onRemoved={onRemoved}
               sync={latestSync(syncs, { kind, ...computation })}
             />
           ))}
@@ -119,8 +121,8 @@ function Row({ kind, computation, sync, onRemoved }: RowProps) {
       <ForAdmin>
         <Table.Td>
           <Group gap="xs" wrap="nowrap">
-            <Upload {...{ kind, computation, sync }} />
-            <DeleteComputation {...{ kind, computation, onRemoved }} />
+            <Upload kind={kind} computation={computation} sync={sync} />
+            <DeleteComputation kind={kind} computation={computation} onRemoved={onRemoved} />
           </Group>
         </Table.Td>
       </ForAdmin>

@@ -48,7 +48,7 @@ export function Upload({ kind, computation, sync }: UploadProps) {
         centered
       >
         {/* a new form for each dialog: consent to an empty upload counts once */}
-        <UploadForm {...{ kind, computation, sync }} onClose={closeDialog} />
+        <UploadForm kind={kind} computation={computation} sync={sync} onClose={closeDialog} />
       </Modal>
     </>
   )
@@ -83,7 +83,7 @@ function UploadForm({ kind, computation: { id }, sync, onClose }: UploadProps & 
           startOver()
         }}
       />
-      <UploadResults {...{ kind, uploading, sync }} />
+      <UploadResults kind={kind} uploading={uploading} sync={sync} />
       <Consents uploading={uploading} />
       <Actions uploading={uploading} onClose={onClose} />
     </Stack>
