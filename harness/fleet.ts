@@ -15,7 +15,7 @@ export type Fleet = {
   unanswered: readonly string[]
   /** Ids of calls answered with 200. */
   accepted: ReadonlySet<string>
-  /** Makes no more calls. Resolves when every call is accepted. */
+  /** Makes no more calls, and drops those that were never sent. Resolves when every other call is accepted. */
   drain(): Promise<void>
 }
 
@@ -54,10 +54,12 @@ export function startFleet({ url, writeKey, size }: { url: string; writeKey: str
 
   async function run(client: Client): Promise<void> {
     const { made, name } = client
-    const making = setInterval(() => draining || made.push(callOf(name)), EVERY_MS)
-    while (!draining || made.length > 0) {
+    const making = setInterval(() => made.push(callOf(name)), EVERY_MS)
+    let arePending = false
+    while (!draining || arePending) {
       const calls = made.slice(0, client.path === '/v1/batch' ? MAX_BATCH : 1)
       const answer = calls.length > 0 ? await send(client, calls) : undefined
+      arePending = calls.length > 0 && answer?.status !== 200
       if (answer?.status === 200) {
         for (const { messageId } of made.splice(0, calls.length)) accepted.add(messageId)
       } else await sleep(answer?.retryAfter ?? 100)

@@ -226,7 +226,11 @@ test('a retry that is restored after its topic was recreated is posted again', a
     const [found] = (await admin.fetchTopicMetadata({ topics: [topic] })).topics
     await admin.deleteTopics({ topics: [topic] })
     const numPartitions = found?.partitions.length ?? 1
-    await until(() => admin.createTopics({ topics: [{ topic, numPartitions }] }).catch(() => false))
+    await until(async () => {
+      // false if the topic exists, because an earlier try failed after it had created it
+      await admin.createTopics({ topics: [{ topic, numPartitions }] })
+      return true
+    })
   })
   await put(DUE, 'restored', value)
   await until(() => arrivals() === 2, { timeout: 60_000 })
