@@ -1,5 +1,6 @@
 import type { AttemptResult } from '../delivery/ladder.ts'
 import { recorded } from '../delivery/outcome.ts'
+import { PAUSED } from '../delivery/targets.ts'
 import { urlHash } from '../delivery/url-hash.ts'
 import { createBatcher } from '../kafka/produce/batcher.ts'
 import type { Losses } from '../kafka/produce/dropped.ts'
@@ -13,6 +14,8 @@ export type LoggedResult = AttemptResult & { settles: boolean }
 
 export type AttemptLog = {
   add(delivery: Delivery, result: LoggedResult): void
+  /** Its destination is paused. */
+  held(delivery: Delivery): void
   /** Writes what waits. Call it before the producer is closed. */
   flush(): void
 }
@@ -64,6 +67,7 @@ export function createAttemptLog({
         urlHash: urlHash(url),
         settles,
       }),
+    held: (delivery) => write(unsent(delivery, { outcome: 'deferred', code: PAUSED, now: Date.now() })),
   }
 }
 
@@ -74,18 +78,23 @@ export const cancelled = (
 ): OutRecord => ({
   topic: ATTEMPTS,
   key: delivery.destinationId,
-  value: codec.encode({
-    ...idsOf(delivery),
-    urlIndex: null,
-    startedAt: now,
-    durationMs: 0,
-    outcome: 'cancelled',
-    status: null,
-    code,
-    response: null,
-    urlHash: null,
-    settles: false,
-  }),
+  value: codec.encode(unsent(delivery, { outcome: 'cancelled', code, now })),
+})
+
+type Unsent = Pick<Attempt, 'outcome' | 'code'> & { now: number }
+
+/** To no webhook in particular. */
+const unsent = (delivery: Delivery, { outcome, code, now }: Unsent): Attempt => ({
+  ...idsOf(delivery),
+  urlIndex: null,
+  startedAt: now,
+  durationMs: 0,
+  outcome,
+  status: null,
+  code,
+  response: null,
+  urlHash: null,
+  settles: false,
 })
 
 /** The largest `int` of Avro. Records that other programs write may have it already. */

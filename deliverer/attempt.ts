@@ -189,7 +189,8 @@ class WebhookAttempt implements Job, Listener {
     const { record, parts } = this.#delivery
     const { destinationId, attempt: before } = record.value
     const destination = parts.destination(destinationId)
-    const urlIndex = destination?.enabled ? currentIndex(this.#target, destination) : -1
+    const urlIndex =
+      destination?.enabled && !destination.paused ? currentIndex(this.#target, destination) : -1
     if (!destination || urlIndex < 0) {
       this.#delivery.skipped()
       lease.release()

@@ -25,6 +25,8 @@ export type Decision = Settlement | { kind: 'again' } | { kind: 'park'; reason: 
 
 /** A delivery with unreadable settings is posted within this time after they are repaired. */
 const UNREADABLE_MS = 60_000
+/** A held delivery is posted within this time after its destination is no longer paused. */
+const HELD_MS = 5 * 60_000
 
 export function decideUnsent(
   delivery: Delivery,
@@ -36,6 +38,8 @@ export function decideUnsent(
       const deferral = defer(delivery, { waitMs: UNREADABLE_MS, now }, ladder)
       return deferral.kind === 'dead' && delivery.delivered ? { kind: 'done' } : deferral
     }
+    case 'paused':
+      return hold(delivery, now, ladder)
     case 'cancelled':
       return delivery.delivered ? { kind: 'done' } : prepared
     case 'refused':
@@ -100,6 +104,16 @@ export function defer(
       delivery: { ...deferred, deadReason: 'window_expired', deadAt: now },
     }
   return { kind: 'defer', rung, dueAt: now + rung.delayMs, delivery: deferred }
+}
+
+/** A deferral that does not count towards the retry window, however long its destination is paused. */
+function hold(delivery: Delivery, now: number, { ladder }: Ladder): WithNextRecord {
+  const held = defer(delivery, { waitMs: HELD_MS, now }, { ladder, windowMs: Number.POSITIVE_INFINITY })
+  if (held.kind !== 'defer') return held
+  const { firstAttemptAt } = delivery
+  const laterBy = held.dueAt - now
+  const windowStartsAt = firstAttemptAt === null ? null : firstAttemptAt + laterBy
+  return { ...held, delivery: { ...held.delivery, firstAttemptAt: windowStartsAt } }
 }
 
 const IS_LOCAL: Record<DeferCode, boolean> = { queue_full: true, breaker_open: false }

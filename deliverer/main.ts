@@ -14,7 +14,15 @@ import { createAttemptLog, MAX_ATTEMPTS_BYTES } from './attempt-log.ts'
 import { startConsumers, watchLoad } from './consumers.ts'
 import { createDeliveryFailureLog } from './failure-log.ts'
 import { createLane, type Lane, type LaneOptions } from './lane/lane.ts'
-import { countAttempt, countCopy, countSettled, countUnlogged, watchLanes, watchWebhooks } from './metrics.ts'
+import {
+  countAttempt,
+  countCopy,
+  countHeld,
+  countSettled,
+  countUnlogged,
+  watchLanes,
+  watchWebhooks,
+} from './metrics.ts'
 import { createDeliverer } from './run.ts'
 
 const TICK_MS = 50
@@ -50,6 +58,10 @@ await run('deliverer', async (context) => {
     onAttempt: (delivery, result) => {
       countAttempt(result)
       attempts.attemptLog.add(delivery, result)
+    },
+    onHeld(delivery) {
+      countHeld()
+      attempts.attemptLog.held(delivery)
     },
     onSettled: (settlement, delivery) => {
       countSettled(settlement)

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram } from 'prom-client'
 import { type AttemptResult, GIVEN_UP_REASONS } from '../delivery/ladder.ts'
+import { PAUSED } from '../delivery/targets.ts'
 import type { Webhooks } from '../delivery/webhooks.ts'
 import { registry } from '../process/metrics.ts'
 import type { Settlement } from './decide.ts'
@@ -37,6 +38,8 @@ export function countAttempt({ outcome, durationMs }: AttemptResult): void {
   else posts.inc({ outcome: outcome.outcome, code: outcome.code })
   if (outcome.outcome !== 'deferred') seconds.observe(durationMs / 1000)
 }
+
+export const countHeld = () => posts.inc({ outcome: 'deferred', code: PAUSED })
 
 const unlogged = new Counter({
   name: 'sluice_deliverer_attempts_unlogged_total',

@@ -26,6 +26,8 @@ export type DelivererParts = SettlerParts & {
   producer: Pick<Producer, 'queuedBytes'>
   ladder: Ladder
   onAttempt: (delivery: Delivery, result: LoggedResult) => void
+  /** Its destination is paused. */
+  onHeld: (delivery: Delivery) => void
 }
 
 type FoundDestination = Destination | 'unreadable' | undefined
@@ -35,7 +37,7 @@ type FoundDestination = Destination | 'unreadable' | undefined
  * promises.
  */
 export function createDeliverer(parts: DelivererParts): (lane: Lane) => Handler<Delivery> {
-  const { settings, producer, poster, webhooks, now, ladder, onAttempt } = parts
+  const { settings, producer, poster, webhooks, now, ladder, onAttempt, onHeld } = parts
   const settler = new Settler(parts)
   const destination = (id: string) => settings.destinations.get(id)
 
@@ -58,7 +60,7 @@ export function createDeliverer(parts: DelivererParts): (lane: Lane) => Handler<
         lookUps.add(record)
         return undefined
       }
-      const pressure = destinationPressure(lane, known)
+      const pressure = known.paused ? undefined : destinationPressure(lane, known)
       if (pressure && 'holdUntil' in pressure) return pressure
       start(record, known)
       return pressure
@@ -68,6 +70,7 @@ export function createDeliverer(parts: DelivererParts): (lane: Lane) => Handler<
     function start(record: ConsumerRecord<Delivery>, found: FoundDestination): void {
       const prepared = prepare(record.value, found)
       if (prepared.kind !== 'post') {
+        if (prepared.kind === 'paused') onHeld(record.value)
         act(record, decideUnsent(record.value, { prepared, now: Date.now() }, ladder))
         return
       }

@@ -9,8 +9,12 @@ export type Target = { urlIndex: number; url: string; webhook: string; origin: s
 export type Prepared =
   | { kind: 'post'; targets: readonly Target[] }
   | { kind: 'cancelled'; code: 'destination_deleted' | 'destination_disabled' }
+  | { kind: 'paused' }
   | { kind: 'refused' }
   | { kind: 'unreadable' }
+
+/** What is logged of a held delivery, as the code of a deferral. */
+export const PAUSED = 'destination_paused'
 
 type Settled = Pick<Delivery, 'refusedUrls' | 'refusedIndexes'>
 
@@ -19,6 +23,7 @@ export function prepare(settled: Settled, destination: Destination | 'unreadable
   if (destination === 'unreadable') return { kind: 'unreadable' }
   if (!destination) return { kind: 'cancelled', code: 'destination_deleted' }
   if (!destination.enabled) return { kind: 'cancelled', code: 'destination_disabled' }
+  if (destination.paused) return { kind: 'paused' }
   const all = targetsOf(destination)
   const targets =
     settled.refusedUrls.length === 0 ? all : all.filter((target) => !isSettled(target, settled, destination))

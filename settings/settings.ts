@@ -195,6 +195,12 @@ export const destinationShape = z.strictObject({
     .optional()
     .describe('Also sends the Standard Webhooks headers, if there is a secret.'),
   // no defaults, as for sources
+  paused: z
+    .boolean()
+    .optional()
+    .describe(
+      'If true, deliveries are held, and nothing is sent. Set it to false to send them: they arrive within five minutes. Time on hold does not count towards the retry window.',
+    ),
   rules: rulesShape
     .optional()
     .describe(

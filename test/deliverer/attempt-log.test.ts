@@ -162,6 +162,20 @@ describe('a record', () => {
     ])
   })
 
+  test('of a held delivery has no URL, and the code', () => {
+    const log = aLog()
+    log.held(aDelivery({ attempt: 4 }))
+    log.flush()
+    const [held] = log.attempts()
+    expect(held).toMatchObject({
+      attempt: 5,
+      urlIndex: null,
+      outcome: 'deferred',
+      code: 'destination_paused',
+    })
+    expect(held).toMatchObject({ durationMs: 0, status: null, urlHash: null, settles: false })
+  })
+
   test('of a cancelled delivery has no URL, and the time of cancellation', () => {
     const codec = { encode: (attempt: Attempt) => Buffer.from(JSON.stringify(attempt)) }
     const code = 'destination_disabled'

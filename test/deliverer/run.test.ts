@@ -109,6 +109,7 @@ function aWorld(first = both) {
       logged.push('code' in outcome ? outcome.code : outcome.outcome)
       if (settles) settling.push(urlIndex)
     },
+    onHeld: () => void logged.push('destination_paused'),
     onSettled: (result) => void results.push(result),
     onFatal: (error) => void faults.push(error.message),
   })(lane)
@@ -228,6 +229,57 @@ describe('a destination whose record is unreadable', () => {
     expect(await world.fates(2)).toBe('settled,settled')
     expect(world.results.map(({ kind }) => kind)).toEqual(['done', 'dead'])
     expect(world.written()).toMatchObject([['deliveries.dead', { deadReason: 'window_expired' }]])
+  })
+})
+
+describe('a paused destination', () => {
+  const paused = { ...both, paused: true }
+
+  test('has its deliveries held, without an attempt, and gets them afterwards', async () => {
+    const world = aWorld(paused)
+    world.take()
+    expect(await world.fates(1)).toBe('settled')
+    expect(world.written()).toMatchObject([
+      ['deliveries.retry.5s', { attempt: 0, deferrals: 1, firstAttemptAt: null }],
+    ])
+    expect([world.posted(), world.logged]).toEqual([[], ['destination_paused']])
+    world.change({ ...both, paused: false })
+    world.take({ deferrals: 1 })
+    world.begin()
+    expect(world.posted()).toEqual([one, two])
+  })
+
+  test('gets no POST that was waiting for a slot', async () => {
+    const world = aWorld()
+    world.take()
+    world.change(paused)
+    world.begin()
+    await until(async () => (await world.fate()) === 'settled')
+    expect(world.posted()).toEqual([])
+    expect(world.written()).toMatchObject([['deliveries.retry.5s', { attempt: 0, deferrals: 1 }]])
+  })
+
+  test('has deliveries held beyond their retry window, which is longer by the time on hold', async () => {
+    const world = aWorld(paused)
+    const firstAttemptAt = Date.now() - 3_600_000
+    world.take({ attempt: 1, deferrals: 1, firstAttemptAt })
+    expect(await world.fates(1)).toBe('settled')
+    expect(world.written()).toMatchObject([
+      ['deliveries.retry.30s', { attempt: 1, deferrals: 2, firstAttemptAt: firstAttemptAt + 30_000 }],
+    ])
+  })
+
+  test('never waits in Kafka for an overloaded webhook', () => {
+    const world = aWorld(paused)
+    world.press({ isFull: true, restMs: 1_000 })
+    expect(world.take()).toBeUndefined()
+  })
+
+  test('still loses its deliveries if it is disabled as well', async () => {
+    const world = aWorld({ ...paused, enabled: false })
+    world.take()
+    await until(async () => (await world.fate()) === 'settled')
+    expect(world.written()).toMatchObject([['attempts', { code: 'destination_disabled' }]])
   })
 })
 

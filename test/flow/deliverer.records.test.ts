@@ -198,6 +198,24 @@ describe('a delivery that waits on a rung', () => {
     expect(arrivals('corrected').slice(3).toSorted()).toEqual(['/slow/300', '/status/500'])
   })
 
+  test('is held while its destination is paused, and posted once it is not', async () => {
+    await waiting('held', ['/status/503'])
+    await change('held', { paused: true, webhooks: [{ url: `${receiver.url}/held` }] })
+    type Shown = { destinationId: string; state: string; attempts: object[] }
+    const shown = async () => {
+      const { items } = (await sluice.api('get', 'events?messageId=held')).body as {
+        items: { destinations: Shown[] }[]
+      }
+      return items[0]?.destinations.find(({ destinationId }) => destinationId === 'held')
+    }
+    await until(async () => (await shown())?.state === 'held')
+    expect((await shown())?.attempts.at(-1)).toMatchObject({ code: 'destination_paused', urlIndex: null })
+    expect(arrivals('held')).toEqual(['/status/503'])
+    await change('held', { paused: false })
+    await until(() => has('/held', 'held'))
+    await until(async () => (await shown())?.state === 'delivered')
+  })
+
   test('is cancelled if its destination was disabled, with the reason in the attempt log', async () => {
     await waiting('off', ['/status/503'])
     await change('off', { enabled: false })

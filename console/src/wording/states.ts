@@ -18,6 +18,7 @@ export type DeliveryState =
   | 'rejected'
   | 'retrying'
   | 'deferred'
+  | 'held'
   | 'dead'
   | 'cancelled'
   | 'unknown'
@@ -39,6 +40,12 @@ export const DELIVERY_STATES: Record<DeliveryState, Label> = {
     label: 'Deferred',
     color: 'gray',
     explanation: 'The webhook cannot take it now. The delivery waits without using an attempt.',
+  },
+  held: {
+    label: 'Held',
+    color: 'gray',
+    explanation:
+      'The destination was paused when its turn came. It is sent after you resume the destination.',
   },
   dead: {
     label: 'Dead',

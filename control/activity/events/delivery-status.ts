@@ -2,6 +2,7 @@ import { type Ladder, next } from '../../../delivery/ladder.ts'
 import { outcomeOf } from '../../../delivery/outcome.ts'
 import { decidingOf } from '../../../delivery/routing/compiled-rules.ts'
 import { deliveryId, UNATTEMPTED, UNMATCHED, unmatched } from '../../../delivery/routing/routing.ts'
+import { PAUSED } from '../../../delivery/targets.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import type { Event } from '../../../schemas/event.ts'
@@ -18,6 +19,7 @@ export const DELIVERY_STATES = [
   'rejected',
   'retrying',
   'deferred',
+  'held',
   'dead',
   'cancelled',
   'unknown',
@@ -25,7 +27,13 @@ export const DELIVERY_STATES = [
 export type DeliveryState = (typeof DELIVERY_STATES)[number]
 
 /** Not over, as far as known: Kafka may have lost the delivery's record. */
-export const OPEN: ReadonlySet<DeliveryState | null> = new Set(['waiting', 'retrying', 'deferred', 'unknown'])
+export const OPEN: ReadonlySet<DeliveryState | null> = new Set([
+  'waiting',
+  'retrying',
+  'deferred',
+  'held',
+  'unknown',
+])
 
 /** `source`: not connected to the event's source. `removed`: the destination is gone. */
 export const REASONS = [...UNMATCHED, 'source', 'removed', 'filtered', 'sampled_out'] as const
@@ -140,6 +148,7 @@ export function stateOf(
 
 /** What the deliverer decided, as far as the log shows it: not Retry-After or the end of a deferral. */
 export function afterAttempt(attempts: readonly Attempt[], last: Attempt, ladder: Ladder): CurrentState {
+  if (isHold(last)) return { state: 'held', nextAttemptAt: null }
   const latest = lastAttemptPerWebhook(attempts, last)
   const attempted = latest.filter(({ outcome }) => outcome !== 'deferred')
   const isDeferred = attempted.length < latest.length && !attempted.some(({ outcome }) => outcome === 'retry')
@@ -164,8 +173,13 @@ const deadState = (reason: string) => (reason === 'rejected' ? reason : 'dead')
 /** Earlier records of a webhook may be deferrals. */
 function lastAttemptPerWebhook(attempts: readonly Attempt[], last: Attempt): Attempt[] {
   const since = attempts.findLastIndex(({ attempt }) => attempt !== last.attempt)
-  return [...new Map(attempts.slice(since + 1).map((each) => [each.urlIndex, each])).values()]
+  const posts = attempts.slice(since + 1).filter((each) => !isHold(each))
+  return [...new Map(posts.map((each) => [each.urlIndex, each])).values()]
 }
+
+/** Its destination was paused when its turn came. */
+export const isHold = ({ outcome, code }: Pick<Attempt, 'outcome' | 'code'>): boolean =>
+  outcome === 'deferred' && code === PAUSED
 
 const EMPTY_DELIVERY: Delivery = {
   ...UNATTEMPTED,

@@ -6,7 +6,7 @@ import type { Reader } from '../../../kafka/tables/reader.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Codec } from '../../../schemas/codec.ts'
 import { ATTEMPTS } from '../../../schemas/topics.ts'
-import { afterAttempt } from './delivery-status.ts'
+import { afterAttempt, isHold } from './delivery-status.ts'
 
 export type Incomplete = { deliveryId: string; destinationId: string; receivedAt: number }
 
@@ -33,8 +33,11 @@ const MAX_RECORDS = 20_000
 const EARLIER_MS = 2_000
 const LATER_MS = 15_000
 
-/** Looks for the next attempt at these `times`, in order. `known`: attempts found so far. */
-type Lead = { of: Incomplete; known: number; times: readonly number[] }
+/** Looks for the next attempt at these `times`, in order. `known`: what was found so far (`progressOf`). */
+type Lead = { of: Incomplete; known: string; times: readonly number[] }
+
+/** A later hold replaces the one before, so the number alone does not tell. */
+const progressOf = (attempts: readonly Attempt[]) => `${attempts.length} ${attempts.at(-1)?.startedAt}`
 
 /** All deliveries together: neighbours in a list can share a read. */
 export function createTrace(parts: TraceParts): Trace {
@@ -42,8 +45,9 @@ export function createTrace(parts: TraceParts): Trace {
   const partitionFor = ({ of }: Lead) => partitionOf(Buffer.from(of.destinationId), reader.partitions)
 
   function leadAfter(attempts: readonly Attempt[], { of, known, times }: Lead): Lead {
-    if (attempts.length === known) return { of, known, times: times.slice(1) }
-    return { of, known: attempts.length, times: nextAttemptTimes(attempts, of.receivedAt, ladder) }
+    const found = progressOf(attempts)
+    if (found === known) return { of, known, times: times.slice(1) }
+    return { of, known: found, times: nextAttemptTimes(attempts, of.receivedAt, ladder) }
   }
 
   return async (incomplete, until) => {
@@ -53,7 +57,7 @@ export function createTrace(parts: TraceParts): Trace {
     const begun = performance.now()
     const isOver = () => performance.now() - begun > maxMs
     const offsets = await openOffsets()
-    let leads: Lead[] = incomplete.map((of) => ({ of, known: 0, times: [of.receivedAt] }))
+    let leads: Lead[] = incomplete.map((of) => ({ of, known: progressOf([]), times: [of.receivedAt] }))
     try {
       for (;;) {
         leads = leads.filter(({ times: [time] }) => time !== undefined && time < until)
@@ -122,10 +126,12 @@ async function readAttempts(
  */
 export const MAX_ATTEMPTS = 100
 
-/** The latest ones, without duplicates, oldest first. */
+/** The latest ones, without duplicates, oldest first. A delivery may be held a hundred times: only the last hold counts. */
 export function mergeAttempts(some: readonly Attempt[], others: readonly Attempt[]): Attempt[] {
   const all = new Map([...some, ...others].map((each) => [keyOf(each), each]))
-  return [...all.values()].sort((a, b) => a.startedAt - b.startedAt).slice(-MAX_ATTEMPTS)
+  const sorted = [...all.values()].sort((a, b) => a.startedAt - b.startedAt)
+  const lastHold = sorted.findLast(isHold)
+  return sorted.filter((each) => each === lastHold || !isHold(each)).slice(-MAX_ATTEMPTS)
 }
 
 const keyOf = ({ attempt, urlIndex, startedAt, outcome }: Attempt) =>
@@ -142,7 +148,7 @@ export function nextAttemptTimes(attempts: readonly Attempt[], receivedAt: numbe
   if (attempts.some(({ outcome }) => outcome === 'delivered' || outcome === 'cancelled')) return []
   const { state, nextAttemptAt } = afterAttempt(attempts, last, ladder)
   if (nextAttemptAt !== null) return [nextAttemptAt]
-  if (state !== 'deferred') return []
+  if (state !== 'deferred' && state !== 'held') return []
   // deferred to a rung that the log does not name
   const delays = new Set(ladder.ladder.map(({ delayMs }) => delayMs))
   return [...delays].sort((a, b) => a - b).map((delayMs) => last.startedAt + delayMs)

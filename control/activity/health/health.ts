@@ -189,11 +189,11 @@ const notInFuture = (attempt: Attempt, now: number): Attempt =>
 const WORST_FIRST = ['open', 'half-open', 'closed', 'unknown'] as const
 
 function statusOf(
-  { enabled }: Destination,
+  { enabled, paused }: Destination,
   breaker: BreakerState,
   { last, isBad }: { last: Last | undefined; isBad: boolean },
 ): WebhookStatus {
-  if (!enabled) return 'paused'
+  if (!enabled || paused) return 'paused'
   if (breaker === 'open' || breaker === 'half-open') return 'failing'
   if (breaker === 'unknown') return 'idle'
   if (!isBad) return 'healthy'

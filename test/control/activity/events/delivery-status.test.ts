@@ -20,6 +20,8 @@ const failed = (attempt: number, startedAt: number, more: Partial<Attempt> = {})
   tried({ attempt, startedAt, outcome: 'retry', status: 503, code: 'http_5xx', ...more })
 const rejected = (attempt: number, startedAt: number, more: Partial<Attempt> = {}) =>
   tried({ attempt, startedAt, outcome: 'rejected', status: 404, code: 'http_404', ...more })
+const held = (attempt: number, startedAt: number) =>
+  tried({ attempt, startedAt, urlIndex: null, outcome: 'deferred', status: null, code: 'destination_paused' })
 const dead = (time: number, deadReason = 'refused') =>
   letterOf(aDeadOne({ deadAt: time, deadReason }), {
     partition: 0,
@@ -144,6 +146,16 @@ describe('delivery state', () => {
       'put off, then tried',
       { attempts: [tried({ outcome: 'deferred', code: 'queue_full' }), failed(1, 3_000)] },
       { state: 'retrying', nextAttemptAt: 8_010 },
+    ],
+    [
+      'held after it failed, as its destination is paused',
+      { attempts: [failed(1, 2_000), held(2, 8_000)] },
+      { state: 'held', nextAttemptAt: null },
+    ],
+    [
+      'held, then rejected by both URLs',
+      { attempts: [held(1, 2_000), rejected(1, 8_000), rejected(1, 8_001, { urlIndex: 1 })] },
+      { state: 'rejected', nextAttemptAt: null },
     ],
     [
       'failed at all rungs, but its dead letter has not arrived yet',

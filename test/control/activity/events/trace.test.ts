@@ -19,6 +19,12 @@ const failed = (attempt: number, startedAt: number) =>
 const putOff = (attempt: number, startedAt: number) =>
   at(startedAt, { attempt, outcome: 'deferred', status: null, code: 'breaker_open', durationMs: 0 })
 
+const held = (attempt: number, startedAt: number) => ({
+  ...putOff(attempt, startedAt),
+  urlIndex: null,
+  code: 'destination_paused',
+})
+
 describe('the next attempt is expected', () => {
   test.each<[string, Attempt[], number[]]>([
     ['when its call comes in', [], [7]],
@@ -27,6 +33,7 @@ describe('the next attempt is expected', () => {
     ['at no time, when it was given up', [1, 2, 3, 4].map((each) => failed(each, each)), []],
     ['by the ladder', [failed(1, 10)], [30_020]],
     ['at any rung, if it was deferred', [failed(1, 10), putOff(2, 50)], [30_050, 600_050]],
+    ['at any rung, if it is held', [failed(1, 10), held(2, 50)], [30_050, 600_050]],
   ])('%s', (_, attempts, times) => {
     expect(nextAttemptTimes(attempts, 7, ladder)).toEqual(times)
   })
@@ -88,6 +95,14 @@ describe('attempts that are no longer in memory', () => {
     expect(found).toEqual(new Map([['d1', [first, second, third]]]))
     expect(reads.reduce((sum, count) => sum + count, 0)).toBeLessThan(100)
     expect(closed()).toBe(1)
+  })
+
+  test('are found after any number of holds, of which only the last is kept', async () => {
+    const holds = Array.from({ length: 150 }, (_, each) => held(2, (1_033 + each * 600) * SECOND))
+    const [first, last] = [failed(1, 1_003 * SECOND), at((1_033 + 150 * 600) * SECOND, { attempt: 2 })]
+    const { trace } = traced([...others, first, ...holds, last])
+    const found = await trace([incomplete], Number.POSITIVE_INFINITY)
+    expect(found.get('d1')).toEqual([first, holds.at(-1), last])
   })
 
   test('are found although a receiver may take a minute: they are written at their end', async () => {
