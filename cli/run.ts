@@ -13,6 +13,7 @@ import { addTest } from './commands/deliveries/test.ts'
 import { addApply, addDiff } from './commands/settings/apply.ts'
 import { addBackup, addRestore } from './commands/settings/backup.ts'
 import { addExport, addKeys, addSchema } from './commands/settings/export.ts'
+import { addPause, addResume } from './commands/settings/pause.ts'
 import { addPreview } from './commands/settings/preview.ts'
 import { addReplaceWriteKey } from './commands/settings/replace-write-key.ts'
 import { addAcls } from './commands/system/acls.ts'
@@ -68,6 +69,8 @@ const COMMANDS = [
   addDeleteUser,
   addDeletions,
   addReplaceWriteKey,
+  addPause,
+  addResume,
   addUpload,
   addAcls,
   addEnv,

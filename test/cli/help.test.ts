@@ -34,6 +34,8 @@ const COMMANDS = [
   'delete-user',
   'deletions',
   'replace-write-key',
+  'pause',
+  'resume',
   'upload',
   'env',
   'help',

@@ -201,7 +201,7 @@ function cells(delivery: Delivery): unknown[] {
 
 /** Open deliveries of such a destination are cancelled when they are due. */
 const CANCELS: ReadonlySet<string | null> = new Set(['disabled', 'removed'])
-const WAITS: ReadonlySet<string | null> = new Set(['retrying', 'deferred'])
+const WAITS: ReadonlySet<string | null> = new Set(['retrying', 'deferred', 'held'])
 
 function stateShown({ state, reason, condition, dead }: Delivery): string {
   if (state === null) return `not routed: ${reason}${condition ? ` by ${condition}` : ''}`

@@ -53,7 +53,7 @@ each webhook with its state, circuit breaker and last error.`,
     .addHelpText(
       'after',
       `
-States: failing, rejecting, healthy, idle (nothing sent for 15 minutes), paused (the destination is off).
+States: failing, rejecting, healthy, idle (nothing sent for 15 minutes), paused (the destination is paused or off).
 
 Examples:
   $ sluice health
