@@ -242,17 +242,16 @@ async function strike(fault: Fault, targets: Targets): Promise<void> {
       return
     }
     case 'settings':
-      return change(
-        sluice,
-        fault.change,
-        MOVING.map((index) => endpoints[index]?.url ?? ''),
-      )
+      return change(sluice, fault.change, urlsOf(endpoints))
     case 'endpoint': {
       const isFixed = Object.values(FIXED).some((index) => index === fault.endpoint)
       if (!isFixed) await endpoints[fault.endpoint]?.behave(fault.behaviour)
     }
   }
 }
+
+/** Of the destination whose settings change. */
+const urlsOf = (endpoints: readonly Endpoint[]) => MOVING.map((index) => endpoints[index]?.url ?? '')
 
 /** Resolves when every call is accepted and all processes are ready. */
 async function recover({ sluice, endpoints }: Targets, fleet: Fleet): Promise<void> {
@@ -262,6 +261,8 @@ async function recover({ sluice, endpoints }: Targets, fleet: Fleet): Promise<vo
   await fleet.drain()
   say(`${fleet.accepted.size} calls accepted, ${fleet.unanswered.length} requests without an answer`)
   await sluice.ready()
+  // what is held while a destination is paused would not be settled
+  await change(sluice, 'on', urlsOf(endpoints))
 }
 
 /** @returns the milliseconds until all records were settled; undefined if some were not in time */

@@ -27,7 +27,7 @@ export type Fault =
   | { kind: 'cut-power'; topic: CutTopic; forMs: number }
   /** Sets a role's wall clock to this offset in seconds. A further instance has the real time. */
   | { kind: 'step-clock'; role: Role; seconds: number }
-  | { kind: 'settings'; change: 'off' | 'on' | 'remove' | 'move' }
+  | { kind: 'settings'; change: 'off' | 'on' | 'pause' | 'remove' | 'move' }
   | { kind: 'endpoint'; endpoint: number; behaviour: Behaviour }
 
 /** `retries`: the rungs and `deliveries.due`. */
@@ -125,7 +125,7 @@ function oneFault({ between, oneOf }: Random): Fault {
     case 11:
       return { kind: 'fill-storage', forMs: between(2, 15) * SECOND }
     default:
-      return { kind: 'settings', change: oneOf(['off', 'on', 'remove', 'move'] as const) }
+      return { kind: 'settings', change: oneOf(['off', 'on', 'pause', 'remove', 'move'] as const) }
   }
 }
 

@@ -21,7 +21,7 @@ export async function change(
     if (what === 'remove') return void (await sluice.api('DELETE', `destinations/${CHANGING}`))
     const at = now.webhooks[0]?.url
     const url = what === 'move' ? (urls.find((other) => other !== at) ?? '') : (at ?? '')
-    const json = { ...destination(CHANGING, [url]), ...(what !== 'move' && { enabled: what === 'on' }) }
+    const json = { ...destination(CHANGING, [url]), enabled: what !== 'off', paused: what === 'pause' }
     await sluice.api('PUT', `destinations/${CHANGING}`, json, now.version)
   } catch (error) {
     process.stderr.write(`    settings: ${error instanceof Error ? error.message : error}\n`)

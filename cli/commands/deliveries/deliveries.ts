@@ -68,7 +68,10 @@ export function addDeliveries({ program, ...cli }: Cli): void {
     .description('Lists deliveries of the last three days with their states, newest first, or shows one.')
     .option('--destination <id>', 'only to this destination')
     .option('--source <id>', 'only of this source')
-    .option('--state <state>', 'waiting, delivered, rejected, retrying, deferred, held, dead, cancelled or unknown')
+    .option(
+      '--state <state>',
+      'waiting, delivered, rejected, retrying, deferred, held, dead, cancelled or unknown',
+    )
     .option('--status <status>', 'only with an attempt that got this HTTP status (404) or class (5xx)')
     .option('--event <name>', 'only of events with this name')
     .option('--user <id>', 'only of this user (userId, or anonymousId of events without one)')

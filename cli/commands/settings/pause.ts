@@ -51,7 +51,9 @@ async function pause(invocation: Invocation<Options>): Promise<ExitCode> {
 async function resume(invocation: Invocation<Options>): Promise<ExitCode> {
   const { id, destination, replace } = await destinationOf(invocation)
   if (!destination.paused) return print(invocation, destination, [`${id} was not paused.`])
-  return print(invocation, await replace({}), [`${id} is resumed. Held deliveries arrive within five minutes.`])
+  return print(invocation, await replace({}), [
+    `${id} is resumed. Held deliveries arrive within five minutes.`,
+  ])
 }
 
 /** `replace`: changes the destination unless someone else has changed it meanwhile. */
