@@ -207,7 +207,7 @@ type Watched = {
   close(): Promise<void>
 }
 
-/** On a machine short of CPU, a connection may get stuck. Undici would wait for an answer for five minutes. */
+/** So that a process that answers nothing is reported: undici would wait for five minutes. */
 const within = () => ({ signal: AbortSignal.timeout(10_000) })
 
 function watch({ ingest, env }: Pick<System, 'ingest' | 'env'>): Watched {

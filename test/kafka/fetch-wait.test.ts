@@ -201,6 +201,36 @@ describe('a consumer that stops', () => {
     // then kafkajs disconnects it again
     expect(onCrash).toHaveBeenCalledWith(expect.objectContaining({ message: 'the consumer stops' }))
   })
+
+  test('at any moment of its start ends it, and is in no group: it would fetch nothing without a pause, and nothing else would run', async () => {
+    for (let moment = 0; moment < 100; moment++) {
+      let asked = 0
+      const { group, fetch } = member('starting')
+      fetch.mockImplementation(() => nextTurn({ responses: [] }))
+      Object.assign(group.cluster, {
+        connect: async () => {},
+        getNodeIds() {
+          if (++asked > 100)
+            throw new Error(`stopped at moment ${moment}, it fetches in the same turn for ever`)
+          return ['1']
+        },
+      })
+      const coordinator = withCoordinator(group)
+      const [joins, leaves] = [vi.spyOn(coordinator, 'joinGroup'), vi.spyOn(coordinator, 'leaveGroup')]
+      const onCrash = vi.fn()
+      const runner = Object.assign(runnerOf(group), { running: false, onCrash })
+      const started = runner.start()
+      for (let each = 0; each < moment; each++) await undefined
+      await runner.stop()
+      await started
+      await nextTurn()
+      const crashes = onCrash.mock.calls.flat().filter(({ message }) => message !== 'the consumer stops')
+      const left = joins.mock.calls.length - leaves.mock.calls.length
+      expect({ moment, crashes, left, running: runner.running }).toEqual({
+        ...{ moment, crashes: [], left: 0, running: false },
+      })
+    }
+  })
 })
 
 const unknownTopic = () => Object.assign(new Error('no such topic'), { type: 'UNKNOWN_TOPIC_OR_PARTITION' })

@@ -6,7 +6,7 @@
  * record costs a fetch.
  * Until: a consumer can choose when each fetch starts and how long it waits; test/kafka/fetch-wait.test.ts.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { prototypeOf, replaceInternal } from '../internals.ts'
 import { untilJoined } from './coordinator-loading.ts'
 
@@ -22,6 +22,7 @@ type ConsumerGroup = Pick<FetchWait, 'maxWaitTime' | 'minBytes'> & {
   groupId: string
   cluster: { brokerPool: { brokers: Record<string, Broker> } }
   connect(): Promise<void>
+  joinAndSync(): Promise<void>
   paused(): unknown[]
   getActiveTopicPartitions(): unknown
   resume(partitions: unknown): void
@@ -92,11 +93,15 @@ function endFetches({ cluster }: ConsumerGroup): void {
 
 function endWaits(): void {
   const member = prototypeOf<ConsumerGroup>('consumer/consumerGroup')
-  const { connect, getActiveTopicPartitions, resume, recoverFromFetch } = member
+  const { connect, joinAndSync, getActiveTopicPartitions, resume, recoverFromFetch } = member
   member.connect = async function () {
     await connect.call(this)
     // it joins next, as after a crash
     if (stopped.has(this)) throw new Error('the consumer stops')
+  }
+  member.joinAndSync = async function () {
+    if (stopped.has(this)) throw new Error('the consumer stops')
+    await joinAndSync.call(this)
   }
   member.getActiveTopicPartitions = function () {
     looking = this
@@ -120,8 +125,11 @@ function endWaits(): void {
   runner.stop = async function () {
     const { consumerGroup } = this
     stopped.add(consumerGroup)
-    // during its first join it does not run yet: kafkajs would not stop it
-    if (!this.running) await untilJoined(consumerGroup)
+    // during its first join it does not run yet, nor in the same turn after it: kafkajs would not stop it
+    if (!this.running) {
+      await untilJoined(consumerGroup)
+      await nextTurn()
+    }
     const { running } = this
     const stopping = stop.call(this)
     if (running) {
@@ -141,7 +149,8 @@ export function adjustFetchWaits(): void {
 
   member.fetch = async function (nodeId) {
     const choose = waits.get(this.groupId)
-    const fetch = async () => (stopped.has(this) ? [] : fetchOnce.call(this, nodeId))
+    // kafkajs fetches again at once: in the same turn, nothing else of this process would run
+    const fetch = () => (stopped.has(this) ? nextTurn([]) : fetchOnce.call(this, nodeId))
     if (!choose) return fetch()
     const chosen = () => choose(this.paused().length > 0)
     const answered = answers.get(this) ?? new Map<string, number>()
