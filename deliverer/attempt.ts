@@ -91,6 +91,11 @@ class DeliveryAttempt {
 
   dropped(target: Target): void {
     this.#waiting -= 1
+    this.held(target)
+  }
+
+  /** Its destination was paused while it waited, so it gets the event later even if another webhook has it. */
+  held(target: Target): void {
     this.#dropped.push(target)
     this.skipped()
   }
@@ -189,10 +194,10 @@ class WebhookAttempt implements Job, Listener {
     const { record, parts } = this.#delivery
     const { destinationId, attempt: before } = record.value
     const destination = parts.destination(destinationId)
-    const urlIndex =
-      destination?.enabled && !destination.paused ? currentIndex(this.#target, destination) : -1
-    if (!destination || urlIndex < 0) {
-      this.#delivery.skipped()
+    const urlIndex = destination?.enabled ? currentIndex(this.#target, destination) : -1
+    if (!destination || urlIndex < 0 || destination.paused) {
+      if (urlIndex < 0) this.#delivery.skipped()
+      else this.#delivery.held(this.#target)
       lease.release()
       return
     }

@@ -259,6 +259,26 @@ describe('a paused destination', () => {
     expect(world.written()).toMatchObject([['deliveries.retry.5s', { attempt: 0, deferrals: 1 }]])
   })
 
+  test('gets the event later at a webhook that waited for a slot when another had it', async () => {
+    const world = aWorld()
+    world.take()
+    world.begin(1)
+    world.change(paused)
+    world.begin()
+    world.answer(one, delivered)
+    expect(await world.fates(1)).toBe('settled')
+    expect([world.posted(), world.logged]).toEqual([[one], ['delivered']])
+    expect(world.written()).toMatchObject([
+      ['deliveries.retry.5s', { attempt: 0, deferrals: 1, delivered: true, refusedUrls: [`${one}/`] }],
+    ])
+    world.take(world.written()[0]?.[1])
+    expect(await world.fates(2)).toBe('settled,settled')
+    world.change(both)
+    world.take(world.written()[1]?.[1])
+    world.begin()
+    expect(world.posted()).toEqual([one, two])
+  })
+
   test('has deliveries held beyond their retry window, which is longer by the time on hold', async () => {
     const world = aWorld(paused)
     const firstAttemptAt = Date.now() - 3_600_000
