@@ -154,7 +154,10 @@ export function afterAttempt(attempts: readonly Attempt[], last: Attempt, ladder
   const isDeferred = attempted.length < latest.length && !attempted.some(({ outcome }) => outcome === 'retry')
   if (isDeferred) return { state: 'deferred', nextAttemptAt: null }
   const endedAt = Math.max(...attempted.map(({ startedAt, durationMs }) => startedAt + durationMs))
-  const first = attempts.findLast(({ attempt, outcome }) => attempt === 1 && outcome !== 'deferred')
+  // time on hold does not count, and only the last hold is known: the window may be shorter, but never longer
+  const first = attempts.findLast(
+    (each) => isHold(each) || (each.attempt === 1 && each.outcome !== 'deferred'),
+  )
   const delivery = { ...EMPTY_DELIVERY, attempt: last.attempt - 1, firstAttemptAt: first?.startedAt ?? null }
   const results = attempted.map((each) => ({
     ...each,

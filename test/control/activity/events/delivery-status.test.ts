@@ -7,12 +7,13 @@ import { aDestination, anEvent } from '../../../helpers/events.ts'
 import { anAttempt } from '../../attempts-in-memory.ts'
 import { aDeadOne } from '../../dead-in-memory.ts'
 
+const WINDOW_MS = 3_600_000
 const ladder = {
   ladder: [
     { name: '5s', delayMs: 5_000 },
     { name: '30s', delayMs: 30_000 },
   ],
-  windowMs: 3_600_000,
+  windowMs: WINDOW_MS,
 }
 const event = anEvent({ receivedAt: 1_000 })
 const tried = (fields: Partial<Attempt>) => anAttempt({ startedAt: 2_000, durationMs: 10, ...fields })
@@ -151,6 +152,14 @@ describe('delivery state', () => {
       'held after it failed, as its destination is paused',
       { attempts: [failed(1, 2_000), held(2, 8_000)] },
       { state: 'held', nextAttemptAt: null },
+    ],
+    [
+      'failed again after hours on hold, which do not count towards the window',
+      {
+        attempts: [failed(1, 2_000), held(2, 2 * WINDOW_MS), failed(2, 2 * WINDOW_MS + 8_000)],
+        knownSince: 2 * WINDOW_MS,
+      },
+      { state: 'retrying', nextAttemptAt: 2 * WINDOW_MS + 38_010 },
     ],
     [
       'held, then rejected by both URLs',
