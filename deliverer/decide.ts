@@ -94,7 +94,7 @@ export function defer(
   const firstAttemptAt = delivery.firstAttemptAt ?? now
   const deferred = { ...delivery, firstAttemptAt, deferrals: delivery.deferrals + 1 }
   const lengths = [...ladder].sort((one, other) => one.delayMs - other.delayMs)
-  const withinReach = lengths.slice(0, delivery.deferrals + 1)
+  const withinReach = lengths.slice(0, deferralsOf(delivery) + 1)
   const inTime = ({ delayMs }: Rung) => now + delayMs <= windowStart(deferred, now) + windowMs
   const rung = withinReach.findLast((each) => each.delayMs <= waitMs && inTime(each)) ?? lengths.find(inTime)
   if (!rung)
@@ -106,11 +106,16 @@ export function defer(
   return { kind: 'defer', rung, dueAt: now + rung.delayMs, delivery: deferred }
 }
 
+/** Without those on hold before the first attempt, which leave `firstAttemptAt` null: then the next is the first. */
+export const deferralsOf = ({ deferrals, firstAttemptAt }: Delivery): number =>
+  firstAttemptAt === null ? 0 : deferrals
+
 /** A deferral that does not count towards the retry window, however long its destination is paused. */
 function hold(delivery: Delivery, now: number, { ladder }: Ladder): WithNextRecord {
-  const held = defer(delivery, { waitMs: HELD_MS, now }, { ladder, windowMs: Number.POSITIVE_INFINITY })
-  if (held.kind !== 'defer') return held
   const { firstAttemptAt } = delivery
+  const begun = { ...delivery, firstAttemptAt: firstAttemptAt ?? now }
+  const held = defer(begun, { waitMs: HELD_MS, now }, { ladder, windowMs: Number.POSITIVE_INFINITY })
+  if (held.kind !== 'defer') return held
   const laterBy = held.dueAt - now
   const windowStartsAt = firstAttemptAt === null ? null : firstAttemptAt + laterBy
   return { ...held, delivery: { ...held.delivery, firstAttemptAt: windowStartsAt } }

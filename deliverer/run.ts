@@ -9,7 +9,7 @@ import type { Settings } from '../settings/follow.ts'
 import type { Destination } from '../settings/settings.ts'
 import { type Attempted, attempt } from './attempt.ts'
 import type { LoggedResult } from './attempt-log.ts'
-import { type Decision, decide, decideUnsent } from './decide.ts'
+import { type Decision, decide, decideUnsent, deferralsOf } from './decide.ts'
 import type { Lane } from './lane/lane.ts'
 import { queueHold } from './rungs.ts'
 import { Settler, type SettlerParts } from './settle.ts'
@@ -86,7 +86,7 @@ export function createDeliverer(parts: DelivererParts): (lane: Lane) => Handler<
     function act(record: ConsumerRecord<Delivery>, decision: Decision): void {
       if (decision.kind === 'park') settler.park(record, decision.reason)
       else if (decision.kind !== 'again') {
-        if (decision.deferred && record.value.deferrals === 0) webhooks.deferred(decision.deferred, now())
+        if (decision.deferred && deferralsOf(record.value) === 0) webhooks.deferred(decision.deferred, now())
         settler.settle(record, decision)
       } else if (record.owned()) lookUps.add(record)
       else record.release()

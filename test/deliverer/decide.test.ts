@@ -24,20 +24,27 @@ describe('a deferral', () => {
 
   test('uses the next longer rung each time in a row, up to the advised wait', () => {
     const names = [0, 1, 2, 3, 4, 5, 6].map((deferrals) => {
-      const next = defer(aDelivery({ deferrals }), { waitMs: 10 * HOUR, now }, ladder)
+      const next = defer(aDelivery({ deferrals, firstAttemptAt: now }), { waitMs: 10 * HOUR, now }, ladder)
       return next.kind === 'defer' && next.rung.name
     })
     expect(names).toEqual(['5s', '30s', '120s', '300s', '900s', '1800s', '3600s'])
   })
 
   test('never waits longer than advised, except for the shortest rung', () => {
-    expect(defer(aDelivery({ deferrals: 6 }), { waitMs: 100 * SECOND, now }, ladder)).toMatchObject({
-      rung: rungs[1],
+    const deferred = aDelivery({ deferrals: 6, firstAttemptAt: now })
+    const rungAfter = (waitMs: number) => {
+      const next = defer(deferred, { waitMs, now }, ladder)
+      return next.kind === 'defer' && next.rung
+    }
+    expect([100 * SECOND, 30 * SECOND, 1].map(rungAfter)).toEqual([rungs[1], rungs[1], rungs[0]])
+  })
+
+  test('is the first in a row after a delivery was on hold, however often it was held', () => {
+    const held = aDelivery({ deferrals: 50, firstAttemptAt: null })
+    expect(defer(held, { waitMs: HOUR, now }, ladder)).toMatchObject({
+      rung: rungs[0],
+      delivery: { deferrals: 51, firstAttemptAt: now },
     })
-    expect(defer(aDelivery({ deferrals: 6 }), { waitMs: 30 * SECOND, now }, ladder)).toMatchObject({
-      rung: rungs[1],
-    })
-    expect(defer(aDelivery({ deferrals: 6 }), { waitMs: 1, now }, ladder)).toMatchObject({ rung: rungs[0] })
   })
 
   test('uses a shorter rung to stay within the window', () => {

@@ -6,6 +6,7 @@ import { createDeliverer } from '../../deliverer/run.ts'
 import type { Ended } from '../../delivery/breaker.ts'
 import type { Outcome } from '../../delivery/outcome.ts'
 import type { Listener } from '../../delivery/post/exchange.ts'
+import { targetsOf } from '../../delivery/targets.ts'
 import { createWebhooks } from '../../delivery/webhooks.ts'
 import type { ConsumerRecord } from '../../kafka/consume/record.ts'
 import type { OutRecord } from '../../kafka/produce/produce.ts'
@@ -63,6 +64,7 @@ function aWorld(first = both) {
     count: () => ({ waiting: 0, prompt: 0, late: 0 }),
     waits: () => ({ answer: 0, cap: 0, host: 0, slot: 0 }),
   }
+  const webhooks = createWebhooks()
   const handle = createDeliverer({
     settings: {
       destination: async () => {
@@ -73,7 +75,7 @@ function aWorld(first = both) {
       destinations: { get: () => destination },
       unreadable: { has: () => unreadable },
     },
-    webhooks: createWebhooks(),
+    webhooks,
     now: () => 0,
     poster: {
       post(request, listener) {
@@ -177,6 +179,8 @@ function aWorld(first = both) {
     /** Whose breaker each of them counts for, if it is a failure. */
     blamed,
     faults,
+    /** How many deliveries each webhook has to catch up with. */
+    behind: () => targetsOf(both).map((target) => webhooks.of(target, 0).behind),
     lookUps: () => lookUps,
     /** Waits, as deferred records are written a little later. */
     fates: async (count: number) => {
@@ -287,6 +291,18 @@ describe('a paused destination', () => {
     expect(world.written()).toMatchObject([
       ['deliveries.retry.30s', { attempt: 1, deferrals: 2, firstAttemptAt: firstAttemptAt + 30_000 }],
     ])
+  })
+
+  test('that is resumed and has no room counts a held delivery as waiting once, so that it waits long enough', async () => {
+    const world = aWorld()
+    for (const origin of [one, two]) world.refuse(origin, full)
+    world.take({ deferrals: 50 })
+    await world.fates(1)
+    expect(world.behind()).toEqual([1, 1])
+    expect(world.written()).toMatchObject([['deliveries.retry.5s', { deferrals: 51 }]])
+    world.take(world.written()[0]?.[1])
+    await world.fates(2)
+    expect(world.behind()).toEqual([1, 1])
   })
 
   test('never waits in Kafka for an overloaded webhook', () => {
