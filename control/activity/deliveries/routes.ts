@@ -51,7 +51,7 @@ const listedFields = {
   state: z
     .enum(DELIVERY_STATES)
     .describe(
-      '`waiting`: not attempted yet. `deferred`: waits without an attempt. `rejected`: the receiver answered 3xx or 4xx. `unknown`: its attempts are no longer known, or were not found in time.',
+      '`waiting`: not attempted yet. `deferred`: waits without an attempt. `held`: its destination was paused when its turn came. `rejected`: the receiver answered 3xx or 4xx. `unknown`: its attempts are no longer known, or were not found in time.',
     ),
   attemptCount: z
     .number()
@@ -66,7 +66,7 @@ const listedFields = {
     .nullable()
     .describe('Id of its dead letter, for `entries` of a replay. Null: none is known.'),
   nextAttemptAt: timeShape.describe(
-    'By the retry ladder. Null: no attempt follows, or the delivery is deferred and only the deliverer knows until when.',
+    'By the retry ladder. Null: no attempt follows, or the delivery is deferred or held and only the deliverer knows until when.',
   ),
 }
 

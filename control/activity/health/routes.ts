@@ -120,7 +120,7 @@ const healthShape = z
       z.strictObject({
         urlIndex: z.number(),
         state: state.describe(
-          '`rejecting`: the latest POSTs were answered with 3xx or 4xx; `failing`: the breaker is open, or the latest POSTs got no response, a 5xx or a status in `retryOn`, or were refused; `paused`: the destination is off; `idle`: nothing was sent in the last 15 minutes.',
+          '`rejecting`: the latest POSTs were answered with 3xx or 4xx; `failing`: the breaker is open, or the latest POSTs got no response, a 5xx or a status in `retryOn`, or were refused; `paused`: the destination is paused or off; `idle`: nothing was sent in the last 15 minutes.',
         ),
         breaker,
         since: timeShape.describe('When the breaker opened or closed, if that was seen.'),
