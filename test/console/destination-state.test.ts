@@ -28,3 +28,13 @@ test('a destination is rejecting while a webhook is, and not for the minute afte
 test('a destination with an open breaker is failing, even if it answers 503', () => {
   expect(stateOf({ delivered: 0, retry: 3, breaker: 'open', state: 'failing' }).label).toBe('Failing')
 })
+
+test('a destination that is off is called so, even if it is paused too, and a paused one is listed before it', () => {
+  const now: DestinationNow = { ...healthy, state: 'paused' }
+  const of = (settings: { enabled: boolean; paused?: boolean }) =>
+    destinationState({ sourceIds: ['shop'], ...settings }, now)
+  const [off, both] = [of({ enabled: false }), of({ enabled: false, paused: true })]
+  const paused = of({ enabled: true, paused: true })
+  expect([off.label, both.label, paused.label]).toEqual(['Off', 'Off', 'Paused'])
+  expect(paused.weight).toBeGreaterThan(off.weight)
+})

@@ -10,7 +10,7 @@ import { eventsQueryShape } from '../../control/activity/events/matches.ts'
 
 const event = (
   messageId: string,
-  state: 'waiting' | 'delivered',
+  state: 'waiting' | 'held' | 'delivered',
   fields: Partial<FoundEvent> = {},
 ): FoundEvent => ({
   messageId,
@@ -56,11 +56,7 @@ test('the address becomes an API query that covers half an hour before and after
 })
 
 test('pending events are replaced by their newer versions, the others stay', () => {
-  const found = [
-    event('m1', 'waiting'),
-    event('m2', 'delivered'),
-    event('m1', 'waiting', { sourceId: 'blog' }),
-  ]
+  const found = [event('m1', 'waiting'), event('m2', 'delivered'), event('m1', 'held', { sourceId: 'blog' })]
   expect(found.map(isPending)).toEqual([true, false, true])
   const now = withUpdates(found, [event('m1', 'delivered')])
   expect(now.map(isPending)).toEqual([false, false, true])

@@ -145,6 +145,7 @@ describe('deliveries to send again', () => {
       delivery('r1-0', 'delivered', { replay: true }),
       delivery('d1-3', 'retrying', { deliveryId: 'b' }),
       delivery('d1-2', 'waiting', { deliveryId: 'c' }),
+      delivery('d1-4', 'held', { deliveryId: 'e' }),
       delivery('d1-1', 'cancelled', { deliveryId: 'd' }),
       delivery('d1-0', 'delivered'),
     ]

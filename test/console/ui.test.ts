@@ -26,6 +26,8 @@ test('changed fields are named once, as in the form', () => {
   expect(changedFields(before, { ...before, version: 3 })).toEqual([])
   expect(changedFields(before, { ...before, standardWebhooks: false })).toEqual([])
   expect(changedFields(before, { ...before, standardWebhooks: true })).toEqual(['Standard Webhooks'])
+  expect(changedFields(before, { ...before, paused: false })).toEqual([])
+  expect(changedFields(before, { ...before, paused: true })).toEqual(['paused/resumed'])
 })
 
 test('a page reloads itself at most once a minute', () => {

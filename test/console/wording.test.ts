@@ -18,6 +18,7 @@ test('every error code of Sluice has a text', () => {
     'breaker_open',
     'queue_full',
     'destination_disabled',
+    'destination_paused',
     'destination_deleted',
   ]
   expect([...ours, ...others].filter((code) => !hasErrorText(code))).toEqual([])
@@ -38,7 +39,14 @@ test('advice on a rejection promises no dead letter, because another webhook may
 })
 
 test('every outcome has a label', () => {
-  expect(OUTCOMES.filter((outcome) => outcomeLabel(outcome).label === outcome)).toEqual([])
+  expect(OUTCOMES.filter((outcome) => outcomeLabel({ outcome, code: null }).label === outcome)).toEqual([])
+})
+
+test('a deferral is called held only if the destination was paused', () => {
+  const labels = ['destination_paused', 'breaker_open', null].map(
+    (code) => outcomeLabel({ outcome: 'deferred', code }).label,
+  )
+  expect(labels).toEqual(['Held', 'Deferred', 'Deferred'])
 })
 
 test('bidirectional controls in the text of others are shown as escapes, and its lines and scripts are kept', () => {

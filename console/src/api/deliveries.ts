@@ -115,14 +115,20 @@ export function mergeDeliveries(before: readonly Delivery[], latest: readonly De
   return [...byId.values()].sort(newestFirst).slice(0, MAX_ROWS)
 }
 
-const isOpen = (state: Delivery['state'] | undefined) =>
-  state === 'waiting' || state === 'retrying' || state === 'deferred'
+/** Sluice still sends these without a replay. */
+const IN_PROGRESS: ReadonlySet<unknown> = new Set<Delivery['state']>([
+  'waiting',
+  'retrying',
+  'deferred',
+  'held',
+])
+export const isInProgress = (state: Delivery['state'] | null | undefined): boolean => IN_PROGRESS.has(state)
 
 export const useDelivery = (id: string) =>
   useQuery({
     queryKey: ['delivery', id],
     queryFn: () => resultOf(api.GET('/api/deliveries/{id}', { params: { path: { id } } })),
-    refetchInterval: ({ state: { data } }) => (isOpen(data?.state) ? LIVE_MS : false),
+    refetchInterval: ({ state: { data } }) => (isInProgress(data?.state) ? LIVE_MS : false),
   })
 
 /** The API's limit for one replay. */

@@ -3,6 +3,7 @@ import { api, resultOf } from './client/client.ts'
 import { queryClient } from './client/query-client.ts'
 import type { components } from './client/schema.ts'
 import { useSearch } from './client/search.ts'
+import { isInProgress } from './deliveries.ts'
 
 export type FoundEvent = components['schemas']['Event']
 export type EventDelivery = FoundEvent['destinations'][number]
@@ -35,7 +36,7 @@ export function searchFromParams(params: URLSearchParams): Search | undefined {
 }
 
 export const isPending = ({ destinations }: FoundEvent): boolean =>
-  destinations.some(({ state }) => state === 'waiting' || state === 'retrying' || state === 'deferred')
+  destinations.some(({ state }) => isInProgress(state))
 
 export const eventKey = ({ sourceId, messageId, receivedAt }: FoundEvent): string =>
   [sourceId, messageId, receivedAt].join(' ')

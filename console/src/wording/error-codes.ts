@@ -148,6 +148,10 @@ const TEXTS: Record<string, ErrorText> = {
     meaning: 'The destination was deleted.',
     advice: 'Nothing: the delivery is not retried.',
   },
+  destination_paused: {
+    meaning: 'Held: the destination was paused.',
+    advice: 'Resume it. The delivery is then sent within five minutes.',
+  },
   destination_disabled: {
     meaning: 'The destination was turned off.',
     advice: 'Turn it on. To send the missed events, replay them.',

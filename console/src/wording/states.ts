@@ -45,7 +45,7 @@ export const DELIVERY_STATES: Record<DeliveryState, Label> = {
     label: 'Held',
     color: 'gray',
     explanation:
-      'The destination was paused when its turn came. It is sent after you resume the destination.',
+      'Its turn came while the destination was paused. It is sent within five minutes after the destination is resumed.',
   },
   dead: {
     label: 'Dead',
@@ -73,6 +73,9 @@ export const LINES = {
   dead: { label: DELIVERY_STATES.dead.label, color: 'grape', dash: [2, 3] },
   failedAttempts: { label: 'Failed attempts', color: 'yellow', dash: [12, 4] },
 } as const
+
+/** The code of an attempt that was deferred because the destination was paused. */
+const PAUSED_CODE = 'destination_paused'
 
 const ATTEMPT_OUTCOMES: Record<string, Label> = {
   delivered: { ...DELIVERY_STATES.delivered, explanation: 'The webhook answered 2xx.' },
@@ -109,8 +112,31 @@ export const WEBHOOK_STATES: Record<WebhookState, Label> = {
     explanation:
       'The latest requests got no answer, or a status that is retried, such as 5xx. After several failures in a row, deliveries are deferred and the webhook is probed every few seconds.',
   },
-  paused: { label: 'Paused', color: 'gray', explanation: 'The destination is off. Nothing is sent to it.' },
+  paused: {
+    label: 'Paused',
+    color: 'gray',
+    explanation: 'The destination is off or paused. Nothing is sent to it.',
+  },
   idle: { label: 'Idle', color: 'gray', explanation: 'Nothing has been sent recently.' },
+}
+
+const OFF: Label = {
+  label: 'Off',
+  color: 'gray',
+  explanation: 'The destination is off. Nothing is sent to it.',
+}
+
+/** Yellow: it waits for someone to resume it. */
+export const PAUSED: Label = {
+  label: 'Paused',
+  color: 'yellow',
+  explanation: 'The destination is paused. Its deliveries are held and sent after it is resumed.',
+}
+
+/** Of a destination that sends nothing, and of its webhooks: for these, the API calls both states `paused`. */
+export function stoppedLabel({ enabled, paused }: { enabled: boolean; paused?: boolean | undefined }) {
+  if (!enabled) return OFF
+  return paused ? PAUSED : undefined
 }
 
 const DEAD_REASONS: Record<string, Omit<Label, 'color'>> = {
@@ -151,8 +177,16 @@ export const RULES_OUTCOMES = {
   failed: { label: 'Failed', color: 'red' },
 } as const
 
-export const outcomeLabel = (outcome: string): Label =>
-  ATTEMPT_OUTCOMES[outcome] ?? { label: outcome, color: 'gray', explanation: '' }
+type Attempted = { outcome: string; code: string | null }
+
+export const isHold = ({ outcome, code }: Attempted): boolean =>
+  outcome === 'deferred' && code === PAUSED_CODE
+
+export function outcomeLabel(attempt: Attempted): Label {
+  if (isHold(attempt)) return DELIVERY_STATES.held
+  const { outcome } = attempt
+  return ATTEMPT_OUTCOMES[outcome] ?? { label: outcome, color: 'gray', explanation: '' }
+}
 
 export const deadReasonLabel = (reason: string): Label => ({
   color: 'red',

@@ -66,7 +66,7 @@ export function manageSettings(on: () => Stage): void {
   })
 
   const mail = () => on().good.arrivals.filter(({ path }) => path === '/mail')
-  const destination = async () => (await on().sluice.api('get', 'destinations/mail')).body
+  const destination = async (id = 'mail') => (await on().sluice.api('get', `destinations/${id}`)).body
 
   test('the sign-in page loads less than 160 KB on a first visit', async () => {
     const { page } = await on().come({ as: 'nobody' })
@@ -81,10 +81,10 @@ export function manageSettings(on: () => Stage): void {
   })
 
   /** As another user would. */
-  async function saveElsewhere(changed: object) {
-    const { version, ...theirs } = await destination()
+  async function saveElsewhere(changed: object, id = 'mail') {
+    const { version, ...theirs } = await destination(id)
     const match = { 'if-match': `"${version}"` }
-    await on().sluice.api('put', 'destinations/mail', { ...theirs, ...changed }, match)
+    await on().sluice.api('put', `destinations/${id}`, { ...theirs, ...changed }, match)
   }
 
   test('neither a form nor the switch overwrites what another user has saved', async () => {
@@ -125,6 +125,95 @@ export function manageSettings(on: () => Stage): void {
     await page.getByRole('switch', { name: 'Mail is off' }).press('Space')
     await page.getByRole('switch', { name: 'Mail is on' }).waitFor()
     expect(await destination()).toMatchObject({ enabled: true, retryOn: [429] })
+  })
+
+  test('a destination is paused; its deliveries are held, and sent after it is resumed', async () => {
+    const { sluice, good } = on()
+    await sluice.destination('calm', [`${good.url}/calm`], { name: 'Calm' })
+    const { page } = await on().come()
+    await page.goto('/destinations/calm')
+    const pause = page.getByRole('button', { name: 'Pause', exact: true })
+    const resume = page.getByRole('button', { name: 'Resume', exact: true })
+    const paused = page.getByText('This destination is paused')
+    // another user is faster
+    await page.route('**/api/destinations/calm', async (route) => {
+      if (route.request().method() === 'PUT') await saveElsewhere({ retryOn: [429] }, 'calm')
+      await route.continue()
+    })
+    await pause.click()
+    await page.getByText('Someone else just changed this destination').waitFor()
+    await page.unrouteAll()
+    expect(await destination('calm')).not.toHaveProperty('paused')
+    await pause.click()
+    await paused.waitFor()
+    await page.getByText('Deliveries are held and sent after you resume it').waitFor()
+    await expectAccessible(page, { where: 'main' })
+    await shoot(page, 'paused')
+
+    // other changes keep it paused
+    await page.getByRole('tab', { name: 'Settings' }).click()
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Quiet')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved', { exact: true }).waitFor()
+    await page.getByRole('tab', { name: 'Secret' }).click()
+    await page.getByRole('button', { name: 'Generate' }).click()
+    await page.getByRole('button', { name: 'Set secret' }).click()
+    await until(async () => (await destination('calm')).sharedSecret !== undefined)
+    expect(await destination('calm')).toMatchObject({ name: 'Quiet', enabled: true, paused: true })
+
+    await sluice.send([{ type: 'track', userId: 'u1', event: 'Kept', messageId: 'kept-1' }])
+    await page.getByRole('tab', { name: 'Deliveries' }).click()
+    await page.getByRole('row', { name: /Kept.*Held/ }).waitFor()
+    await page.getByRole('button', { name: 'Delivery of Kept, message kept-1' }).click()
+    const drawer = page.getByRole('dialog', { name: 'Delivery' })
+    await drawer.getByText('It is sent within five minutes after the destination is resumed').waitFor()
+    expect(await drawer.getByRole('button', { name: /^Resend/ }).count()).toBe(0)
+    await drawer.getByRole('button', { name: 'Show all' }).click()
+    await drawer.getByRole('row', { name: /Held: the destination was paused/ }).waitFor()
+    await settle(page)
+    await expectAccessible(page, { where: '[role=dialog]' })
+    await shoot(page, 'held')
+    await move(page, '/destinations')
+    await page.getByRole('row', { name: /Quiet.*Paused/ }).waitFor()
+    await page.getByRole('row', { name: /n{200}.*Off/ }).waitFor()
+    await move(page, '/')
+    await page.getByRole('row', { name: /Quiet.*Paused/ }).waitFor()
+    const { page: seen } = await on().come({ as: 'view' })
+    await seen.goto('/destinations/calm')
+    await seen.getByText('This destination is paused').waitFor()
+    expect(await seen.getByRole('button', { name: 'Resume' }).count()).toBe(0)
+
+    expect(good.arrivals.some(({ path }) => path === '/calm')).toBe(false)
+    await page.setViewportSize({ width: 375, height: 800 })
+    await move(page, '/destinations/calm')
+    await shoot(page, 'paused-phone')
+    await resume.click()
+    await paused.waitFor({ state: 'detached' })
+    expect((await destination('calm')).paused).toBeFalsy()
+    await until(() => good.arrivals.some(({ path, body }) => path === '/calm' && body.includes('Kept')))
+    await move(page, '/deliveries?messageId=kept-1')
+    await page
+      .getByRole('article')
+      .getByText(/held while the destination was paused/)
+      .waitFor()
+
+    // the loss of turning it off can be avoided
+    await move(page, '/destinations/calm')
+    await page.getByRole('switch', { name: 'Quiet is on' }).press('Space')
+    const dialog = page.getByRole('dialog', { name: 'Turn Quiet off?' })
+    await dialog.waitFor()
+    await settle(page)
+    await expectAccessible(page, { where: '[role=dialog]' })
+    await shoot(page, 'turn-off')
+    await dialog.getByRole('button', { name: 'Pause it instead' }).click()
+    await paused.waitFor()
+    await dialog.waitFor({ state: 'detached' })
+    expect(await destination('calm')).toMatchObject({ enabled: true, paused: true })
+    await move(page, '/destinations/calm/deliveries')
+    await page.getByRole('button', { name: 'Resend all matching' }).click()
+    await page.getByRole('dialog').getByText('Paused: Quiet. Deliveries to a paused destination').waitFor()
+    await page.keyboard.press('Escape')
+    await sluice.api('delete', 'destinations/calm')
   })
 
   test('repeating a change whose response was lost is no conflict', async () => {
@@ -237,7 +326,7 @@ export function manageSettings(on: () => Stage): void {
     await page.getByText('View only').waitFor()
     await page.getByText('Only visible to the admin').waitFor()
     expect(await page.content()).not.toContain('shop-write-key')
-    const CHANGES = /new|delete|save|replay|upload|set up webhooks|turn|continue/i
+    const CHANGES = /new|delete|save|replay|upload|set up webhooks|turn|pause|resume|continue/i
     for (const [path, there] of [
       ['/sources', page.getByRole('link', { name: 'Shop', exact: true })],
       ['/destinations', page.getByRole('link', { name: 'Mail' })],

@@ -84,7 +84,7 @@ export function Outcome({
 }) {
   return (
     <>
-      <StateBadge {...outcomeLabel(outcome)} />
+      <StateBadge {...outcomeLabel({ outcome, code })} />
       {status !== null && (
         <Text span size="sm" ml={8}>
           status {status}

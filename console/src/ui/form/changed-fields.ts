@@ -1,6 +1,7 @@
 const NAMES: Record<string, string> = {
   name: 'name',
   enabled: 'on/off',
+  paused: 'paused/resumed',
   sourceIds: 'sources',
   webhooks: 'URLs and headers',
   eventTypes: 'event types',
@@ -22,8 +23,8 @@ const NAMES: Record<string, string> = {
 }
 const ALWAYS_CHANGED = ['version', 'updatedAt']
 
-/** The form writes `false`, and other clients may leave it out. */
-const OFF_BY_DEFAULT = ['standardWebhooks']
+/** The console writes `false`, and other clients may leave it out. */
+const OFF_BY_DEFAULT = ['standardWebhooks', 'paused']
 
 /** Masked secrets look unchanged. */
 export function changedFields(before: object, after: object): string[] {

@@ -1,4 +1,5 @@
 import { Badge } from '@mantine/core'
+import { PAUSED } from '../../wording/states.ts'
 import { useTooltip } from './tooltip.tsx'
 
 type BadgeProps = { label: string; color: string; explanation?: string | undefined }
@@ -16,6 +17,8 @@ export function StateBadge({ label, color, explanation }: BadgeProps) {
   )
 }
 
-export function OnOffBadge({ enabled }: { enabled: boolean }) {
-  return enabled ? <StateBadge label="On" color="green" /> : <StateBadge label="Off" color="gray" />
+/** Sources cannot be paused. */
+export function OnOffBadge({ enabled, paused }: { enabled: boolean; paused?: boolean | undefined }) {
+  if (!enabled) return <StateBadge label="Off" color="gray" />
+  return paused ? <StateBadge {...PAUSED} /> : <StateBadge label="On" color="green" />
 }

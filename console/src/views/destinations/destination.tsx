@@ -1,4 +1,4 @@
-import { Stack, Tabs } from '@mantine/core'
+import { Alert, Stack, Tabs, Text } from '@mantine/core'
 import { lazy, Suspense } from 'react'
 import { useLocation } from 'wouter'
 import { type Destination, useDeleteDestination, useDestination } from '../../api/destinations.ts'
@@ -13,7 +13,7 @@ import { ReplayEvents } from '../replays/replay-events.tsx'
 import { TestSend } from '../test-send/test-send.tsx'
 import { DeliveryList } from './deliveries/delivery-list.tsx'
 import { DestinationHealth } from './health/health.tsx'
-import { OnOff } from './on-off.tsx'
+import { OnOff, PauseButton } from './on-off.tsx'
 import { SecretRotation } from './secret-rotation.tsx'
 import { SettingsForm } from './settings-form.tsx'
 
@@ -43,8 +43,9 @@ export default function DestinationPage({ id, tab = 'health' }: { id: string; ta
         <Page
           title={destination.name}
           parent={{ title: 'Destinations', to: '/destinations' }}
-          actions={mayWrite ? <EnabledSwitch destination={destination} /> : <OnOffBadge {...destination} />}
+          actions={mayWrite ? <Switches destination={destination} /> : <OnOffBadge {...destination} />}
         >
+          {destination.enabled && destination.paused && <PausedAlert />}
           <Tabs
             value={tabs.some(({ id }) => id === tab) ? tab : 'health'}
             onChange={(next) => go(`/destinations/${id}/${next}`, { replace: true })}
@@ -87,16 +88,28 @@ export default function DestinationPage({ id, tab = 'health' }: { id: string; ta
   )
 }
 
-function EnabledSwitch({ destination }: { destination: Destination }) {
+function Switches({ destination }: { destination: Destination }) {
   const state = destination.enabled ? 'On' : 'Off'
   return (
-    <OnOff
-      destination={destination}
-      label={state}
-      ariaLabel={`${destination.name} is ${state.toLowerCase()}`}
-    />
+    <>
+      <PauseButton destination={destination} />
+      <OnOff
+        destination={destination}
+        label={state}
+        ariaLabel={`${destination.name} is ${state.toLowerCase()}`}
+      />
+    </>
   )
 }
+
+const PausedAlert = () => (
+  <Alert color="yellow" title="This destination is paused">
+    <Text size="sm">
+      Deliveries are held and sent after you resume it: they arrive within five minutes. Time on hold does not
+      count towards the retry window.
+    </Text>
+  </Alert>
+)
 
 function DestinationSettings({ destination }: { destination: Destination }) {
   return (

@@ -64,7 +64,7 @@ function List({ destinations }: { destinations: readonly Destination[] }) {
           highlightOnHover
           heads={['Name', 'Type', 'Status', 'Sources', 'URLs']}
         >
-          {shown.map(({ id, name, type, enabled, sourceIds, webhooks }) => (
+          {shown.map(({ id, name, type, enabled, paused, sourceIds, webhooks }) => (
             <Table.Tr key={id}>
               <Table.Td className="in-flow">
                 <Anchor component={Link} to={`/destinations/${id}`} fw={600}>
@@ -73,7 +73,7 @@ function List({ destinations }: { destinations: readonly Destination[] }) {
               </Table.Td>
               <Table.Td>{type}</Table.Td>
               <Table.Td>
-                <OnOffBadge enabled={enabled} />
+                <OnOffBadge enabled={enabled} paused={paused} />
                 {!enabled && (
                   <ForAdmin>
                     <SetUpLink id={id} name={name} />

@@ -1,4 +1,4 @@
-import { Alert, Stack, Switch, Text } from '@mantine/core'
+import { Alert, Button, Stack, Switch, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { isConflict } from '../../api/client/errors.ts'
 import { type Destination, useReplaceDestination } from '../../api/destinations.ts'
@@ -17,12 +17,12 @@ type OnOffProps = {
 
 /** Turning off cancels the deliveries that fall due meanwhile, so it asks for confirmation. */
 export function OnOff({ destination, label, ariaLabel, description, onSaved }: OnOffProps) {
-  const { name, enabled } = destination
+  const { name, enabled, paused = false } = destination
   const [opened, { open, close }] = useDisclosure()
   const replace = useReplaceDestination()
-  const setEnabled = (on: boolean) =>
+  const save = (changed: Partial<Destination>) =>
     replace.mutate(
-      { ...destination, enabled: on },
+      { ...destination, ...changed },
       {
         onSuccess(saved) {
           close()
@@ -40,7 +40,7 @@ export function OnOff({ destination, label, ariaLabel, description, onSaved }: O
         description={description}
         aria-label={ariaLabel}
         checked={enabled}
-        onChange={() => (enabled ? open() : setEnabled(true))}
+        onChange={() => (enabled ? open() : save({ enabled: true }))}
         disabled={replace.isPending}
       />
       {!opened && <SwitchError error={replace.error} />}
@@ -50,17 +50,48 @@ export function OnOff({ destination, label, ariaLabel, description, onSaved }: O
         title={`Turn ${name} off?`}
         action={`Turn ${name} off`}
         danger
-        onConfirm={() => setEnabled(false)}
+        onConfirm={() => save({ enabled: false })}
         loading={replace.isPending}
         error={replace.error}
       >
         <Text size="sm">
-          Sluice stops sending within a second. Deliveries that fall due while it is off are cancelled, and
-          events that arrive meanwhile are not sent. Later, you can send these events with Replay. If a
-          receiver is down, leave the destination on: Sluice retries
+          Sluice stops sending within a second. Deliveries that fall due while it is off are cancelled
+          {paused && ', including those on hold'}, and events that arrive meanwhile are not sent. Later, you
+          can send these events with Replay. If a receiver is down, leave the destination on: Sluice retries
           {LIMITS.retryFor}.
         </Text>
+        {!paused && (
+          <>
+            <Text size="sm">
+              To stop for a while and lose nothing, pause it: deliveries are held and sent after you resume
+              it.
+            </Text>
+            <Button variant="default" onClick={() => save({ paused: true })} disabled={replace.isPending}>
+              Pause it instead
+            </Button>
+          </>
+        )}
       </Confirm>
+    </Stack>
+  )
+}
+
+/** Pausing loses nothing, so it asks for no confirmation. */
+export function PauseButton({ destination }: { destination: Destination }) {
+  const { enabled, paused = false } = destination
+  const replace = useReplaceDestination()
+  if (!enabled) return null
+  return (
+    <Stack gap={4} align="flex-start">
+      <Button
+        variant={paused ? 'filled' : 'default'}
+        onClick={() => !replace.isPending && replace.mutate({ ...destination, paused: !paused })}
+        // `loading` would disable the button, and lose the focus
+        aria-busy={replace.isPending}
+      >
+        {paused ? 'Resume' : 'Pause'}
+      </Button>
+      <SwitchError error={replace.error} />
     </Stack>
   )
 }

@@ -10,7 +10,7 @@ import { RelativeTime, useNow } from '../../ui/values/time.tsx'
 import { decidingWords } from '../../wording/conditions.ts'
 import { pluralize } from '../../wording/format.ts'
 import { LIMITS } from '../../wording/limits.ts'
-import { DELIVERY_STATES, deadReasonLabel, withStatus } from '../../wording/states.ts'
+import { DELIVERY_STATES, deadReasonLabel, isHold, withStatus } from '../../wording/states.ts'
 import { visible } from '../../wording/visible.ts'
 
 const urlsOf = ({ webhooks, updatedAt }: Destination) => ({
@@ -83,6 +83,11 @@ function Explanation({
           The delivery waits for the webhook. The next attempt follows as soon as the webhook answers again.
         </Text>
       )}
+      {state === 'held' && (
+        <Text size="sm" mt={4}>
+          {DELIVERY_STATES.held.explanation}
+        </Text>
+      )}
       {!routed && reason !== null && (
         <Text size="sm" mt={4} className="in-flow">
           {[
@@ -153,7 +158,8 @@ export function Attempts({
   if (attempts.length === 0) return null
   const made = attempts.filter(({ outcome }) => outcome !== 'deferred')
   const latest = made.slice(-MAX_SHOWN)
-  const deferrals = attempts.length - made.length
+  const isHeld = attempts.some(isHold)
+  const deferrals = attempts.length - made.length - attempts.filter(isHold).length
   return (
     <>
       {(showsAll || latest.length > 0) && (
@@ -162,7 +168,8 @@ export function Attempts({
       {latest.length < attempts.length && (
         <Text size="sm" c="dimmed" mt={4}>
           {pluralize(made.length, 'attempt')}
-          {deferrals > 0 && `, deferred ${pluralize(deferrals, 'time')}`}.{' '}
+          {deferrals > 0 && `, deferred ${pluralize(deferrals, 'time')}`}
+          {isHeld && ', held while the destination was paused'}.{' '}
           <Button variant="subtle" size="compact-xs" onClick={toggle} aria-expanded={showsAll}>
             {showsAll ? 'Show fewer' : 'Show all'}
           </Button>

@@ -81,14 +81,14 @@ function RowHeader({ row }: { row: CallRow }) {
       <Text size="sm" c="dimmed" className="in-flow">
         {visible(call.userId ?? call.anonymousId ?? '')}
       </Text>
-      {shown.map(({ destinationId, outcome, status }) => (
+      {shown.map(({ destinationId, outcome, status, code }) => (
         <Group key={destinationId} gap={4} miw={0}>
           <Text size="xs" className="in-flow">
             {nameOf(destinationId)}
           </Text>
           <StateBadge
-            color={outcomeLabel(outcome).color}
-            label={`${outcomeLabel(outcome).label}${status === null ? '' : `: ${status}`}`}
+            color={outcomeLabel({ outcome, code }).color}
+            label={`${outcomeLabel({ outcome, code }).label}${status === null ? '' : `: ${status}`}`}
           />
         </Group>
       ))}

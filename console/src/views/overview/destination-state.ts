@@ -2,17 +2,19 @@ import type { Activity } from '../../api/activity.ts'
 import type { Destination } from '../../api/destinations.ts'
 import type { DestinationNow } from '../../api/health.ts'
 import { formatInteger } from '../../wording/format.ts'
-import { type Label, WEBHOOK_STATES, withStatus } from '../../wording/states.ts'
+import { type Label, stoppedLabel, WEBHOOK_STATES, withStatus } from '../../wording/states.ts'
 
 /** `weight`: higher rows come first. */
 export type DestinationState = Label & { weight: number }
 
 /** @param now undefined while loading. */
 export function destinationState(
-  { enabled, sourceIds }: Pick<Destination, 'enabled' | 'sourceIds'>,
+  destination: Pick<Destination, 'enabled' | 'paused' | 'sourceIds'>,
   now: DestinationNow | undefined,
 ): DestinationState {
-  if (!enabled) return { ...WEBHOOK_STATES.paused, weight: 0 }
+  const stopped = stoppedLabel(destination)
+  // someone may have forgotten to resume it
+  if (stopped) return { ...stopped, weight: destination.enabled ? 2 : 0 }
   if (now?.state === 'failing') return { ...WEBHOOK_STATES.failing, weight: 5 }
   if (now?.state === 'rejecting')
     return { ...withStatus(WEBHOOK_STATES.rejecting, now.rejectedStatus), weight: 4 }
@@ -22,7 +24,7 @@ export function destinationState(
     // color alone does not show trouble
     return { label: `${WEBHOOK_STATES[now.state].label}, ${what}`, color: 'yellow', ...rest }
   }
-  if (sourceIds.length === 0)
+  if (destination.sourceIds.length === 0)
     return {
       ...WEBHOOK_STATES.idle,
       color: 'yellow',

@@ -135,6 +135,7 @@ function ReplayDialog({ kind, requests, skipped, what, note, error = null, ...on
       {requests.length > 0 && <Summary requests={requests} verb={verb} what={what} />}
       <Period {...requests[0]} />
       <RulesNote requests={requests} />
+      <PausedNote requests={requests} />
       {requests.length === 0 && skipped.length === 0 && !error && (
         <Text size="sm">There is nothing to send.</Text>
       )}
@@ -148,14 +149,17 @@ function ReplayDialog({ kind, requests, skipped, what, note, error = null, ...on
 
 const MAX_NAMES = 5
 
+function firstNames(names: readonly string[]): string {
+  const more = names.length - MAX_NAMES
+  return `${names.slice(0, MAX_NAMES).join(', ')}${more > 0 ? ` and ${pluralize(more, 'other')}` : ''}`
+}
+
 function Summary({ requests, verb, what }: Pick<DialogProps, 'requests' | 'what'> & { verb: string }) {
   const nameOf = useDestinationNames()
   const names = [...new Set(requests.map(({ destinationId }) => nameOf(destinationId)))]
-  const more = names.length - MAX_NAMES
   return (
     <Text size="sm">
-      {verb} {what} to {names.slice(0, MAX_NAMES).join(', ')}
-      {more > 0 && ` and ${pluralize(more, 'other')}`}, with the original X-Delivery-Id and X-Replay: true.
+      {verb} {what} to {firstNames(names)}, with the original X-Delivery-Id and X-Replay: true.
     </Text>
   )
 }
@@ -189,6 +193,20 @@ function RulesNote({ requests }: Pick<DialogProps, 'requests'>) {
     <Text size="sm" c="dimmed">
       Bodies are sent as they were stored, even if the rules have changed since. Dead letters whose rules
       failed use the current rules.
+    </Text>
+  )
+}
+
+/** A replay to a paused destination can be started. */
+function PausedNote({ requests }: Pick<DialogProps, 'requests'>) {
+  const nameOf = useDestinationNames()
+  const ids = new Set(requests.map(({ destinationId }) => destinationId))
+  const held = (useDestinations().data ?? []).filter(({ id, paused }) => paused && ids.has(id))
+  if (held.length === 0) return null
+  return (
+    <Text size="sm">
+      Paused: {firstNames(held.map(({ id }) => nameOf(id)))}. Deliveries to a paused destination are held and
+      sent after it is resumed.
     </Text>
   )
 }

@@ -1,5 +1,5 @@
 import type { DeadFilter, DeadLetter } from '../../api/dead-letters.ts'
-import type { Delivery } from '../../api/deliveries.ts'
+import { type Delivery, isInProgress } from '../../api/deliveries.ts'
 import type { Destination } from '../../api/destinations.ts'
 import type { NewReplay } from '../../api/replays.ts'
 import { hoursBefore, pluralize } from '../../wording/format.ts'
@@ -80,12 +80,9 @@ export function describeMatching(
   return `${isPartial ? 'at least ' : ''}${pluralize(count, 'dead letter')}`
 }
 
-/** Sluice still sends these without a replay. */
-const IN_PROGRESS: ReadonlySet<Delivery['state']> = new Set(['waiting', 'retrying', 'deferred'])
-
 /** The newest entry of each delivery, except deliveries in progress. */
 export const resendable = (entries: readonly Delivery[]): Delivery[] =>
-  newestOfEach(entries).filter(({ state }) => !IN_PROGRESS.has(state))
+  newestOfEach(entries).filter(({ state }) => !isInProgress(state))
 
 /** Dead deliveries are replayed as dead letters, so that they count as replayed. */
 export function requestsForDeliveries(entries: readonly Delivery[]): NewReplay[] {

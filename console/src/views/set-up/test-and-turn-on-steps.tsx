@@ -21,11 +21,7 @@ export function TurnOnStep({ destination, onBack, onSwitched }: StepProps) {
       <OnOff
         destination={destination}
         label={visible(destination.enabled ? `${destination.name} is on` : `Turn ${destination.name} on`)}
-        description={
-          destination.enabled
-            ? 'Events from its sources are sent to its URLs.'
-            : 'From then on, Sluice sends events from the chosen sources to the URLs.'
-        }
+        description={descriptionOf(destination)}
         onSaved={onSwitched}
       />
       {destination.enabled && <FirstEventFrom destination={destination} />}
@@ -43,6 +39,13 @@ export function TurnOnStep({ destination, onBack, onSwitched }: StepProps) {
       </Group>
     </Stack>
   )
+}
+
+function descriptionOf({ enabled, paused }: Destination): string {
+  if (!enabled) return 'From then on, Sluice sends events from the chosen sources to the URLs.'
+  return paused
+    ? 'It is paused: deliveries are held and sent after you resume it.'
+    : 'Events from its sources are sent to its URLs.'
 }
 
 function FirstEventFrom({ destination }: { destination: Destination }) {

@@ -7,7 +7,7 @@ import { Loaded } from '../../../ui/layout/loaded.tsx'
 import { Json } from '../../../ui/values/code.tsx'
 import { StateBadge } from '../../../ui/values/state-badge.tsx'
 import { RelativeTime, Timestamp } from '../../../ui/values/time.tsx'
-import { deadReasonLabel } from '../../../wording/states.ts'
+import { DELIVERY_STATES, deadReasonLabel } from '../../../wording/states.ts'
 import { visible } from '../../../wording/visible.ts'
 import { Attempts } from '../../event-search/delivery.tsx'
 import { ReplayButton } from '../../replays/replay-dead-letters.tsx'
@@ -122,6 +122,7 @@ function StateText({ delivery: { state, nextAttemptAt, dead } }: { delivery: Del
         The delivery waits for the webhook. The next attempt follows as soon as the webhook answers again.
       </Text>
     )
+  if (state === 'held') return <Text size="sm">{DELIVERY_STATES.held.explanation}</Text>
   if (dead)
     return (
       <Text size="sm">
@@ -136,7 +137,12 @@ function Ids({ messageId, deliveryId }: Pick<DeliveryDetails, 'messageId' | 'del
   return (
     <Text size="xs" c="dimmed" ff="monospace" className="in-flow">
       Message{' '}
-      <Anchor component={Link} to={`/deliveries?messageId=${encodeURIComponent(messageId)}`} size="xs">
+      <Anchor
+        component={Link}
+        to={`/deliveries?messageId=${encodeURIComponent(messageId)}`}
+        size="xs"
+        underline="always"
+      >
         {visible(messageId)}
       </Anchor>
       <br />

@@ -13,12 +13,13 @@ export function NoTraffic({
   destination: Destination
   minutes: Health['minutes']
 }) {
-  const { id, enabled, sourceIds } = destination
+  const { id, enabled, paused, sourceIds } = destination
   const hasTraffic = minutes.some(
     ({ delivered, rejected, retry, refused, deferred }) =>
       delivered + rejected + retry + refused + deferred > 0,
   )
-  if (hasTraffic) return null
+  // the page says that it is paused
+  if (hasTraffic || (enabled && paused)) return null
   const [source] = sourceIds
   return (
     <Alert color="blue" title="Nothing was sent in the last hour">

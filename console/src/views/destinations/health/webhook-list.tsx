@@ -6,19 +6,25 @@ import { StateBadge } from '../../../ui/values/state-badge.tsx'
 import { RelativeTime, Timestamp } from '../../../ui/values/time.tsx'
 import { Url } from '../../../ui/values/url.tsx'
 import { errorText } from '../../../wording/error-codes.ts'
-import { WEBHOOK_STATES, withStatus } from '../../../wording/states.ts'
+import { type Label, stoppedLabel, WEBHOOK_STATES, withStatus } from '../../../wording/states.ts'
 import { visible } from '../../../wording/visible.ts'
 import { webhookHealth } from './webhook-health.ts'
 
 type ListProps = { destination: Destination; endpoints: Health['endpoints'] }
 
-export function WebhookList({ destination: { id, name, webhooks, updatedAt }, endpoints }: ListProps) {
+export function WebhookList({ destination, endpoints }: ListProps) {
+  const { id, name, webhooks, updatedAt } = destination
   const hasFailed = endpoints.some(({ lastError }) => lastError !== null)
   return (
     <Stack gap="md" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
       {endpoints.map((webhook) => (
         <li key={webhook.urlIndex}>
-          <Webhook webhook={webhook} url={webhooks[webhook.urlIndex]?.url ?? ''} updatedAt={updatedAt} />
+          <Webhook
+            webhook={webhook}
+            url={webhooks[webhook.urlIndex]?.url ?? ''}
+            updatedAt={updatedAt}
+            stopped={stoppedLabel(destination)}
+          />
         </li>
       ))}
       {hasFailed && (
@@ -39,13 +45,18 @@ export function WebhookList({ destination: { id, name, webhooks, updatedAt }, en
   )
 }
 
-type WebhookProps = { webhook: Health['endpoints'][number]; url: string; updatedAt: string }
+type WebhookProps = {
+  webhook: Health['endpoints'][number]
+  url: string
+  updatedAt: string
+  stopped: Label | undefined
+}
 
-function Webhook({ webhook, url, updatedAt }: WebhookProps) {
+function Webhook({ webhook, url, updatedAt, stopped }: WebhookProps) {
   const { state, breaker, since, lastError, lastDeliveredAt } = webhook
   const { isErrorCurrent, isErrorOver, isDeliveryCurrent } = webhookHealth(webhook, updatedAt)
   const isFailing = isErrorCurrent && !isErrorOver
-  const label = withStatus(WEBHOOK_STATES[state], state === 'rejecting' ? lastError?.status : null)
+  const label = stopped ?? withStatus(WEBHOOK_STATES[state], state === 'rejecting' ? lastError?.status : null)
   return (
     <>
       <Group gap="sm">
@@ -54,7 +65,7 @@ function Webhook({ webhook, url, updatedAt }: WebhookProps) {
         </Text>
         <StateBadge {...label} />
         {/* the breaker's `since`: it opens only after several failures in a row */}
-        {since !== null && !(breaker === 'closed' && isFailing) && (
+        {since !== null && !stopped && !(breaker === 'closed' && isFailing) && (
           <Text size="xs" c="dimmed">
             since <Timestamp at={since} short />
           </Text>
