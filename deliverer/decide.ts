@@ -25,8 +25,6 @@ export type Decision = Settlement | { kind: 'again' } | { kind: 'park'; reason: 
 
 /** A delivery with unreadable settings is posted within this time after they are repaired. */
 const UNREADABLE_MS = 60_000
-/** A held delivery is posted within this time after its destination is no longer paused. */
-const HELD_MS = 5 * 60_000
 
 export function decideUnsent(
   delivery: Delivery,
@@ -39,7 +37,7 @@ export function decideUnsent(
       return deferral.kind === 'dead' && delivery.delivered ? { kind: 'done' } : deferral
     }
     case 'paused':
-      return hold(delivery, now, ladder)
+      return hold(delivery, { since: prepared.since, now }, ladder)
     case 'cancelled':
       return delivery.delivered ? { kind: 'done' } : prepared
     case 'refused':
@@ -111,10 +109,16 @@ export const deferralsOf = ({ deferrals, firstAttemptAt }: Delivery): number =>
   firstAttemptAt === null ? 0 : deferrals
 
 /** A deferral that does not count towards the retry window, however long its destination is paused. */
-function hold(delivery: Delivery, now: number, { ladder }: Ladder): WithNextRecord {
+function hold(
+  delivery: Delivery,
+  { since, now }: { since: number; now: number },
+  { ladder }: Ladder,
+): WithNextRecord {
   const { firstAttemptAt } = delivery
   const begun = { ...delivery, firstAttemptAt: firstAttemptAt ?? now }
-  const held = defer(begun, { waitMs: HELD_MS, now }, { ladder, windowMs: Number.POSITIVE_INFINITY })
+  // as after an outage, everything comes back within a quarter of its length
+  const waitMs = (now - since) / 4
+  const held = defer(begun, { waitMs, now }, { ladder, windowMs: Number.POSITIVE_INFINITY })
   if (held.kind !== 'defer') return held
   const laterBy = held.dueAt - now
   const windowStartsAt = firstAttemptAt === null ? null : firstAttemptAt + laterBy

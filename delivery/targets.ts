@@ -9,7 +9,7 @@ export type Target = { urlIndex: number; url: string; webhook: string; origin: s
 export type Prepared =
   | { kind: 'post'; targets: readonly Target[] }
   | { kind: 'cancelled'; code: 'destination_deleted' | 'destination_disabled' }
-  | { kind: 'paused' }
+  | { kind: 'paused'; since: number }
   | { kind: 'refused' }
   | { kind: 'unreadable' }
 
@@ -18,12 +18,15 @@ export const PAUSED = 'destination_paused'
 
 type Settled = Pick<Delivery, 'refusedUrls' | 'refusedIndexes'>
 
-/** `refused`: all webhooks are settled. `unreadable`: the settings cannot be read. */
+/**
+ * `refused`: all webhooks are settled. `unreadable`: the settings cannot be read. `since`: the last change of its
+ * settings, in ms since 1970.
+ */
 export function prepare(settled: Settled, destination: Destination | 'unreadable' | undefined): Prepared {
   if (destination === 'unreadable') return { kind: 'unreadable' }
   if (!destination) return { kind: 'cancelled', code: 'destination_deleted' }
   if (!destination.enabled) return { kind: 'cancelled', code: 'destination_disabled' }
-  if (destination.paused) return { kind: 'paused' }
+  if (destination.paused) return { kind: 'paused', since: Date.parse(destination.updatedAt) }
   const all = targetsOf(destination)
   const targets =
     settled.refusedUrls.length === 0 ? all : all.filter((target) => !isSettled(target, settled, destination))

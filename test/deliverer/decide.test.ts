@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { defer } from '../../deliverer/decide.ts'
+import { decideUnsent, defer } from '../../deliverer/decide.ts'
 import { aDelivery } from '../helpers/events.ts'
 
 const SECOND = 1_000
@@ -94,4 +94,16 @@ describe('a deferral', () => {
       }),
     )
   })
+})
+
+test('a hold is at most a quarter of the pause so far, or the shortest rung', () => {
+  const hold = (pausedMs: number) => {
+    const prepared = { kind: 'paused', since: now - pausedMs } as const
+    return decideUnsent(aDelivery({ deferrals: 6, firstAttemptAt: now }), { prepared, now }, ladder)
+  }
+  const delays = [0, 119, 120, 1_199, 1_200, 4 * 3_600, 96 * 3_600].map((seconds) => {
+    const next = hold(seconds * SECOND)
+    return next.kind === 'defer' && next.rung.name
+  })
+  expect(delays).toEqual(['5s', '5s', '30s', '120s', '300s', '3600s', '3600s'])
 })

@@ -32,7 +32,9 @@ export function addResume({ program, ...cli }: Cli): void {
     .command('resume')
     .argument('<destination>', 'id of the destination')
     .summary('send the deliveries that were held')
-    .description('Ends a pause. Held deliveries arrive within five minutes, and new ones at once.')
+    .description(
+      'Ends a pause. Held deliveries arrive within a quarter of the time that the destination was paused, and new ones at once.',
+    )
     .option('--json', 'print one JSON document')
     .addHelpText('after', '\nExample:\n  $ sluice resume crm')
     .action(action<Options>(cli, resume))
@@ -52,7 +54,7 @@ async function resume(invocation: Invocation<Options>): Promise<ExitCode> {
   const { id, destination, replace } = await destinationOf(invocation)
   if (!destination.paused) return print(invocation, destination, [`${id} was not paused.`])
   return print(invocation, await replace({}), [
-    `${id} is resumed. Held deliveries arrive within five minutes.`,
+    `${id} is resumed. Held deliveries arrive within a quarter of the time that it was paused.`,
   ])
 }
 

@@ -150,7 +150,7 @@ const TEXTS: Record<string, ErrorText> = {
   },
   destination_paused: {
     meaning: 'Held: the destination was paused.',
-    advice: 'Resume it. The delivery is then sent within five minutes.',
+    advice: 'Resume it. The delivery is then sent within a quarter of the length of the pause.',
   },
   destination_disabled: {
     meaning: 'The destination was turned off.',

@@ -45,7 +45,7 @@ export const DELIVERY_STATES: Record<DeliveryState, Label> = {
     label: 'Held',
     color: 'gray',
     explanation:
-      'Its turn came while the destination was paused. It is sent within five minutes after the destination is resumed.',
+      'Its turn came while the destination was paused. After you resume it, the delivery is sent within a quarter of the length of the pause.',
   },
   dead: {
     label: 'Dead',

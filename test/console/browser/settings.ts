@@ -166,7 +166,9 @@ export function manageSettings(on: () => Stage): void {
     await page.getByRole('row', { name: /Kept.*Held/ }).waitFor()
     await page.getByRole('button', { name: 'Delivery of Kept, message kept-1' }).click()
     const drawer = page.getByRole('dialog', { name: 'Delivery' })
-    await drawer.getByText('It is sent within five minutes after the destination is resumed').waitFor()
+    await drawer
+      .getByText('After you resume it, the delivery is sent within a quarter of the length of the pause')
+      .waitFor()
     expect(await drawer.getByRole('button', { name: /^Resend/ }).count()).toBe(0)
     await drawer.getByRole('button', { name: 'Show all' }).click()
     await drawer.getByRole('row', { name: /Held: the destination was paused/ }).waitFor()
