@@ -14,7 +14,7 @@ export type LoggedResult = AttemptResult & { settles: boolean }
 
 export type AttemptLog = {
   add(delivery: Delivery, result: LoggedResult): void
-  /** Its destination is paused. */
+  /** Logs that the delivery is on hold, as its destination is paused. */
   held(delivery: Delivery): void
   /** Writes what waits. Call it before the producer is closed. */
   flush(): void
@@ -83,7 +83,7 @@ export const cancelled = (
 
 type Unsent = Pick<Attempt, 'outcome' | 'code'> & { now: number }
 
-/** To no webhook in particular. */
+/** The record of a delivery that was sent to no webhook. */
 const unsent = (delivery: Delivery, { outcome, code, now }: Unsent): Attempt => ({
   ...idsOf(delivery),
   urlIndex: null,

@@ -94,7 +94,7 @@ class DeliveryAttempt {
     this.held(target)
   }
 
-  /** Its destination was paused while it waited, so it gets the event later even if another webhook has it. */
+  /** The destination was paused while the webhook waited. It gets the event later, even if another webhook has it. */
   held(target: Target): void {
     this.#dropped.push(target)
     this.skipped()

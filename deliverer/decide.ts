@@ -104,11 +104,11 @@ export function defer(
   return { kind: 'defer', rung, dueAt: now + rung.delayMs, delivery: deferred }
 }
 
-/** Without those on hold before the first attempt, which leave `firstAttemptAt` null: then the next is the first. */
+/** Holds before the first attempt do not count. They leave `firstAttemptAt` null. */
 export const deferralsOf = ({ deferrals, firstAttemptAt }: Delivery): number =>
   firstAttemptAt === null ? 0 : deferrals
 
-/** A deferral that does not count towards the retry window, however long its destination is paused. */
+/** Defers without a limit. Time on hold does not count towards the retry window. */
 function hold(
   delivery: Delivery,
   { since, now }: { since: number; now: number },
@@ -116,7 +116,7 @@ function hold(
 ): WithNextRecord {
   const { firstAttemptAt } = delivery
   const begun = { ...delivery, firstAttemptAt: firstAttemptAt ?? now }
-  // as after an outage, everything comes back within a quarter of its length
+  // as after an outage: held deliveries arrive within a quarter of the length of the pause
   const waitMs = (now - since) / 4
   const held = defer(begun, { waitMs, now }, { ladder, windowMs: Number.POSITIVE_INFINITY })
   if (held.kind !== 'defer') return held

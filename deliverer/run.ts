@@ -26,7 +26,7 @@ export type DelivererParts = SettlerParts & {
   producer: Pick<Producer, 'queuedBytes'>
   ladder: Ladder
   onAttempt: (delivery: Delivery, result: LoggedResult) => void
-  /** Its destination is paused. */
+  /** The delivery is on hold, as its destination is paused. */
   onHeld: (delivery: Delivery) => void
 }
 

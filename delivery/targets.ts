@@ -13,14 +13,14 @@ export type Prepared =
   | { kind: 'refused' }
   | { kind: 'unreadable' }
 
-/** What is logged of a held delivery, as the code of a deferral. */
+/** The code of the deferral that is logged when a delivery is held. */
 export const PAUSED = 'destination_paused'
 
 type Settled = Pick<Delivery, 'refusedUrls' | 'refusedIndexes'>
 
 /**
- * `refused`: all webhooks are settled. `unreadable`: the settings cannot be read. `since`: the last change of its
- * settings, in ms since 1970.
+ * `refused`: all webhooks are settled. `unreadable`: the settings cannot be read. `since`: when the settings last
+ * changed, in ms since 1970.
  */
 export function prepare(settled: Settled, destination: Destination | 'unreadable' | undefined): Prepared {
   if (destination === 'unreadable') return { kind: 'unreadable' }

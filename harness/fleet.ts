@@ -15,7 +15,7 @@ export type Fleet = {
   unanswered: readonly string[]
   /** Ids of calls answered with 200. */
   accepted: ReadonlySet<string>
-  /** Makes no more calls, and drops those that were never sent. Resolves when every other call is accepted. */
+  /** Makes no more calls and drops those that were never sent. Resolves when all others are accepted. */
   drain(): Promise<void>
 }
 

@@ -199,7 +199,7 @@ export const destinationShape = z.strictObject({
     .boolean()
     .optional()
     .describe(
-      'If true, deliveries are held, and nothing is sent. Set it to false to send them: they arrive within a quarter of the time that it was paused. Time on hold does not count towards the retry window.',
+      'If true, the destination is paused: its deliveries are held. Set it to false to resume the destination: held deliveries arrive within a quarter of the length of the pause. Time on hold does not count towards the retry window.',
     ),
   rules: rulesShape
     .optional()

@@ -261,7 +261,7 @@ async function recover({ sluice, endpoints }: Targets, fleet: Fleet): Promise<vo
   await fleet.drain()
   say(`${fleet.accepted.size} calls accepted, ${fleet.unanswered.length} requests without an answer`)
   await sluice.ready()
-  // what is held while a destination is paused would not be settled
+  // the held deliveries of a paused destination would never be settled
   await change(sluice, 'on', urlsOf(endpoints))
 }
 

@@ -51,7 +51,7 @@ export function report({ seed, minutes, clients, struck, clocks, result, settled
   ]
   return `\`npm run torture -- --minutes ${minutes} --seed ${seed} --clients ${clients}\`: ${clients} clients each make a call a second and send it until it is accepted. One of each process, a broker and
 a registry run on this machine, while faults strike them (${faults}).${clocks ? STEPS : ''} The broker compresses all topics with LZ4. There are ten destinations: one always answers, two change, one has two URLs that change, one never
-accepts anything, one has settings that change (it is also paused), one has rules that select some of the events and hide the users' ids, and three share a host, where one always answers. At the end all answer except the one that never accepts anything. Then every call is accounted
+accepts anything, one has settings that change (it is sometimes paused), one has rules that select some of the events and hide the users' ids, and three share a host, where one always answers. At the end all answer except the one that never accepts anything. Then every call is accounted
 for, by what the webhooks answered and by the topics.
 
 ${markdownTable(['', ''], rows)}`

@@ -19,7 +19,7 @@ test('a destination is paused and resumed, and keeps its other settings', async 
   const { version: _, updatedAt: __, ...after } = destination() ?? { version: 0, updatedAt: '' }
   expect(before).toMatchObject(after)
   expect(context.out.said).toEqual([
-    'crm is paused. To send what is held: sluice resume crm',
+    'crm is paused. To send the held deliveries: sluice resume crm',
     expect.stringMatching(/^\{.*"id":"crm"/),
   ])
 })
@@ -33,7 +33,7 @@ test('a second pause or resume changes nothing', async () => {
   expect([destination()?.version, context.out.said[0]]).toEqual([version, 'crm was not paused.'])
 })
 
-test('a destination that is off is not paused: its deliveries are already cancelled', async () => {
+test('a destination that is off cannot be paused, because its deliveries are cancelled', async () => {
   const { context, destination, ran } = await pausing({ enabled: false })
   expect(await ran('pause', 'crm')).toBe(1)
   expect(context.err.text()).toContain('is off')

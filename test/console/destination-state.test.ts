@@ -29,7 +29,7 @@ test('a destination with an open breaker is failing, even if it answers 503', ()
   expect(stateOf({ delivered: 0, retry: 3, breaker: 'open', state: 'failing' }).label).toBe('Failing')
 })
 
-test('a destination that is off is called so, even if it is paused too, and a paused one is listed before it', () => {
+test('a destination that is both off and paused is shown as off, and listed after paused ones', () => {
   const now: DestinationNow = { ...healthy, state: 'paused' }
   const of = (settings: { enabled: boolean; paused?: boolean }) =>
     destinationState({ sourceIds: ['shop'], ...settings }, now)

@@ -162,7 +162,7 @@ describe('a record', () => {
     ])
   })
 
-  test('of a held delivery has no URL, and the code', () => {
+  test('of a held delivery has no URL, and the code destination_paused', () => {
     const log = aLog()
     log.held(aDelivery({ attempt: 4 }))
     log.flush()

@@ -39,7 +39,7 @@ describe('a deferral', () => {
     expect([100 * SECOND, 30 * SECOND, 1].map(rungAfter)).toEqual([rungs[1], rungs[1], rungs[0]])
   })
 
-  test('is the first in a row after a delivery was on hold, however often it was held', () => {
+  test('starts with the shortest rung after holds before the first attempt, however many', () => {
     const held = aDelivery({ deferrals: 50, firstAttemptAt: null })
     expect(defer(held, { waitMs: HOUR, now }, ladder)).toMatchObject({
       rung: rungs[0],
@@ -96,7 +96,7 @@ describe('a deferral', () => {
   })
 })
 
-test('a hold is at most a quarter of the pause so far, or the shortest rung', () => {
+test('a hold lasts at most a quarter of the pause so far, or the shortest rung if that is longer', () => {
   const hold = (pausedMs: number) => {
     const prepared = { kind: 'paused', since: now - pausedMs } as const
     return decideUnsent(aDelivery({ deferrals: 6, firstAttemptAt: now }), { prepared, now }, ladder)

@@ -179,7 +179,7 @@ function aWorld(first = both) {
     /** Whose breaker each of them counts for, if it is a failure. */
     blamed,
     faults,
-    /** How many deliveries each webhook has to catch up with. */
+    /** How many waiting deliveries each webhook has counted. */
     behind: () => targetsOf(both).map((target) => webhooks.of(target, 0).behind),
     lookUps: () => lookUps,
     /** Waits, as deferred records are written a little later. */
@@ -239,7 +239,7 @@ describe('a destination whose record is unreadable', () => {
 describe('a paused destination', () => {
   const paused = { ...both, paused: true }
 
-  test('has its deliveries held, without an attempt, and gets them afterwards', async () => {
+  test('has its deliveries held without an attempt, and gets them after it is resumed', async () => {
     const world = aWorld(paused)
     world.take()
     expect(await world.fates(1)).toBe('settled')
@@ -263,7 +263,7 @@ describe('a paused destination', () => {
     expect(world.written()).toMatchObject([['deliveries.retry.5s', { attempt: 0, deferrals: 1 }]])
   })
 
-  test('gets the event later at a webhook that waited for a slot when another had it', async () => {
+  test('gets the event later at a webhook that was waiting for a slot, although another has it', async () => {
     const world = aWorld()
     world.take()
     world.begin(1)
@@ -283,7 +283,7 @@ describe('a paused destination', () => {
     expect(world.posted()).toEqual([one, two])
   })
 
-  test('has deliveries held beyond their retry window, which is longer by the time on hold', async () => {
+  test('has deliveries held past their retry window, which moves by the time on hold', async () => {
     const world = aWorld(paused)
     const firstAttemptAt = Date.now() - 3_600_000
     world.take({ attempt: 1, deferrals: 1, firstAttemptAt })
@@ -293,7 +293,7 @@ describe('a paused destination', () => {
     ])
   })
 
-  test('that is resumed and has no room counts a held delivery as waiting once, so that it waits long enough', async () => {
+  test('that is resumed but has no room counts each held delivery only once as waiting', async () => {
     const world = aWorld()
     for (const origin of [one, two]) world.refuse(origin, full)
     world.take({ deferrals: 50 })
@@ -305,13 +305,13 @@ describe('a paused destination', () => {
     expect(world.behind()).toEqual([1, 1])
   })
 
-  test('never waits in Kafka for an overloaded webhook', () => {
+  test('has its deliveries read from Kafka even if a webhook is overloaded', () => {
     const world = aWorld(paused)
     world.press({ isFull: true, restMs: 1_000 })
     expect(world.take()).toBeUndefined()
   })
 
-  test('still loses its deliveries if it is disabled as well', async () => {
+  test('has its deliveries cancelled if it is also disabled', async () => {
     const world = aWorld({ ...paused, enabled: false })
     world.take()
     await until(async () => (await world.fate()) === 'settled')

@@ -198,7 +198,7 @@ describe('a delivery that waits on a rung', () => {
     expect(arrivals('corrected').slice(3).toSorted()).toEqual(['/slow/300', '/status/500'])
   })
 
-  test('is held while its destination is paused, and posted once it is not', async () => {
+  test('is held while its destination is paused, and posted after it is resumed', async () => {
     await waiting('held', ['/status/503'])
     await change('held', { paused: true, webhooks: [{ url: `${receiver.url}/held` }] })
     type Shown = { destinationId: string; state: string; attempts: object[] }
@@ -245,7 +245,7 @@ test('a retry that is restored after its topic was recreated is posted again', a
     await admin.deleteTopics({ topics: [topic] })
     const numPartitions = found?.partitions.length ?? 1
     await until(async () => {
-      // false if the topic exists, because an earlier try failed after it had created it
+      // it returns false if the topic exists: an earlier try may have created it and then failed
       await admin.createTopics({ topics: [{ topic, numPartitions }] })
       return true
     })

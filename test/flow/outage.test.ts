@@ -207,7 +207,7 @@ type Watched = {
   close(): Promise<void>
 }
 
-/** So that a process that answers nothing is reported: undici would wait for five minutes. */
+/** Reports a process that does not answer. Undici would wait for five minutes. */
 const within = () => ({ signal: AbortSignal.timeout(10_000) })
 
 function watch({ ingest, env }: Pick<System, 'ingest' | 'env'>): Watched {

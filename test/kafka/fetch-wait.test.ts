@@ -202,7 +202,7 @@ describe('a consumer that stops', () => {
     expect(onCrash).toHaveBeenCalledWith(expect.objectContaining({ message: 'the consumer stops' }))
   })
 
-  test('at any moment of its start ends it, and is in no group: it would fetch nothing without a pause, and nothing else would run', async () => {
+  test('at any moment of its start leaves its group, and does not fetch for ever in the same turn', async () => {
     for (let moment = 0; moment < 100; moment++) {
       let asked = 0
       const { group, fetch } = member('starting')

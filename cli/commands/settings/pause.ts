@@ -13,8 +13,8 @@ export function addPause({ program, ...cli }: Cli): void {
     .argument('<destination>', 'id of the destination')
     .summary('hold the deliveries of a destination')
     .description(
-      `Stops sending to a destination within a second, without losing events: deliveries are held until you resume it. Time on hold \
-does not count towards the retry window.`,
+      `Stops sending to a destination within a second, without losing events: its deliveries are held until you resume it. \
+Time on hold does not count towards the retry window.`,
     )
     .option('--json', 'print one JSON document')
     .addHelpText(
@@ -31,9 +31,9 @@ export function addResume({ program, ...cli }: Cli): void {
   program
     .command('resume')
     .argument('<destination>', 'id of the destination')
-    .summary('send the deliveries that were held')
+    .summary('send the held deliveries of a destination')
     .description(
-      'Ends a pause. Held deliveries arrive within a quarter of the time that the destination was paused, and new ones at once.',
+      'Ends a pause. New deliveries arrive at once, and held ones within a quarter of the length of the pause.',
     )
     .option('--json', 'print one JSON document')
     .addHelpText('after', '\nExample:\n  $ sluice resume crm')
@@ -43,22 +43,22 @@ export function addResume({ program, ...cli }: Cli): void {
 async function pause(invocation: Invocation<Options>): Promise<ExitCode> {
   const { id, destination, replace } = await destinationOf(invocation)
   if (!destination.enabled) {
-    const message = `Destination ${id} is off, so its deliveries are cancelled, and pausing it would change nothing.`
+    const message = `Destination ${id} is off. Its deliveries are cancelled, even if you pause it.`
     throw new CliError('refused', message)
   }
   const saved = destination.paused ? destination : await replace({ paused: true })
-  return print(invocation, saved, [`${id} is paused. To send what is held: sluice resume ${id}`])
+  return print(invocation, saved, [`${id} is paused. To send the held deliveries: sluice resume ${id}`])
 }
 
 async function resume(invocation: Invocation<Options>): Promise<ExitCode> {
   const { id, destination, replace } = await destinationOf(invocation)
   if (!destination.paused) return print(invocation, destination, [`${id} was not paused.`])
   return print(invocation, await replace({}), [
-    `${id} is resumed. Held deliveries arrive within a quarter of the time that it was paused.`,
+    `${id} is resumed. Held deliveries arrive within a quarter of the length of the pause.`,
   ])
 }
 
-/** `replace`: changes the destination unless someone else has changed it meanwhile. */
+/** `replace`: changes the destination, unless someone else has changed it meanwhile. */
 async function destinationOf({ args, control }: Invocation<Options>) {
   const [id = ''] = args
   const api = await control()

@@ -45,7 +45,7 @@ export const DELIVERY_STATES: Record<DeliveryState, Label> = {
     label: 'Held',
     color: 'gray',
     explanation:
-      'Its turn came while the destination was paused. After you resume it, the delivery is sent within a quarter of the length of the pause.',
+      'The delivery fell due while the destination was paused. After you resume it, the delivery is sent within a quarter of the length of the pause.',
   },
   dead: {
     label: 'Dead',
@@ -74,7 +74,7 @@ export const LINES = {
   failedAttempts: { label: 'Failed attempts', color: 'yellow', dash: [12, 4] },
 } as const
 
-/** The code of an attempt that was deferred because the destination was paused. */
+/** The code of the deferral that is logged when a delivery is held. */
 const PAUSED_CODE = 'destination_paused'
 
 const ATTEMPT_OUTCOMES: Record<string, Label> = {
@@ -115,7 +115,7 @@ export const WEBHOOK_STATES: Record<WebhookState, Label> = {
   paused: {
     label: 'Paused',
     color: 'gray',
-    explanation: 'The destination is off or paused. Nothing is sent to it.',
+    explanation: 'The destination is paused or off. Nothing is sent to it.',
   },
   idle: { label: 'Idle', color: 'gray', explanation: 'Nothing has been sent recently.' },
 }
@@ -126,14 +126,14 @@ const OFF: Label = {
   explanation: 'The destination is off. Nothing is sent to it.',
 }
 
-/** Yellow: it waits for someone to resume it. */
+/** Yellow, because someone has to resume it. */
 export const PAUSED: Label = {
   label: 'Paused',
   color: 'yellow',
-  explanation: 'The destination is paused. Its deliveries are held and sent after it is resumed.',
+  explanation: 'The destination is paused. Its deliveries are held and sent after you resume it.',
 }
 
-/** Of a destination that sends nothing, and of its webhooks: for these, the API calls both states `paused`. */
+/** For a destination and its webhooks. The API's health calls both states `paused`. */
 export function stoppedLabel({ enabled, paused }: { enabled: boolean; paused?: boolean | undefined }) {
   if (!enabled) return OFF
   return paused ? PAUSED : undefined

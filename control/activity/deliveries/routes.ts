@@ -51,7 +51,7 @@ const listedFields = {
   state: z
     .enum(DELIVERY_STATES)
     .describe(
-      '`waiting`: not attempted yet. `deferred`: waits without an attempt. `held`: its destination was paused when its turn came. `rejected`: the receiver answered 3xx or 4xx. `unknown`: its attempts are no longer known, or were not found in time.',
+      '`waiting`: not attempted yet. `deferred`: waits without an attempt. `held`: it fell due while its destination was paused. `rejected`: the receiver answered 3xx or 4xx. `unknown`: its attempts are no longer known, or were not found in time.',
     ),
   attemptCount: z
     .number()

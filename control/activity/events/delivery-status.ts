@@ -154,7 +154,7 @@ export function afterAttempt(attempts: readonly Attempt[], last: Attempt, ladder
   const isDeferred = attempted.length < latest.length && !attempted.some(({ outcome }) => outcome === 'retry')
   if (isDeferred) return { state: 'deferred', nextAttemptAt: null }
   const endedAt = Math.max(...attempted.map(({ startedAt, durationMs }) => startedAt + durationMs))
-  // time on hold does not count, and only the last hold is known: the window may be shorter, but never longer
+  // time on hold does not count towards the retry window. Only the last hold is known, so the window is counted from it
   const first = attempts.findLast(
     (each) => isHold(each) || (each.attempt === 1 && each.outcome !== 'deferred'),
   )
@@ -180,7 +180,7 @@ function lastAttemptPerWebhook(attempts: readonly Attempt[], last: Attempt): Att
   return [...new Map(posts.map((each) => [each.urlIndex, each])).values()]
 }
 
-/** Its destination was paused when its turn came. */
+/** The delivery fell due while its destination was paused. */
 export const isHold = ({ outcome, code }: Pick<Attempt, 'outcome' | 'code'>): boolean =>
   outcome === 'deferred' && code === PAUSED
 

@@ -36,7 +36,7 @@ const LATER_MS = 15_000
 /** Looks for the next attempt at these `times`, in order. `known`: what was found so far (`progressOf`). */
 type Lead = { of: Incomplete; known: string; times: readonly number[] }
 
-/** A later hold replaces the one before, so the number alone does not tell. */
+/** A new hold replaces the last one, so the count alone does not show progress. */
 const progressOf = (attempts: readonly Attempt[]) => `${attempts.length} ${attempts.at(-1)?.startedAt}`
 
 /** All deliveries together: neighbours in a list can share a read. */
@@ -126,7 +126,7 @@ async function readAttempts(
  */
 export const MAX_ATTEMPTS = 100
 
-/** The latest ones, without duplicates, oldest first. A delivery may be held a hundred times: only the last hold counts. */
+/** The latest ones, without duplicates, oldest first. Of a hundred holds, only the last is kept. */
 export function mergeAttempts(some: readonly Attempt[], others: readonly Attempt[]): Attempt[] {
   const all = new Map([...some, ...others].map((each) => [keyOf(each), each]))
   const sorted = [...all.values()].sort((a, b) => a.startedAt - b.startedAt)

@@ -125,7 +125,7 @@ function endWaits(): void {
   runner.stop = async function () {
     const { consumerGroup } = this
     stopped.add(consumerGroup)
-    // during its first join it does not run yet, nor in the same turn after it: kafkajs would not stop it
+    // it runs only from the turn after its first join: kafkajs would not stop it before
     if (!this.running) {
       await untilJoined(consumerGroup)
       await nextTurn()
@@ -149,7 +149,7 @@ export function adjustFetchWaits(): void {
 
   member.fetch = async function (nodeId) {
     const choose = waits.get(this.groupId)
-    // kafkajs fetches again at once: in the same turn, nothing else of this process would run
+    // kafkajs fetches again at once: without a new turn, nothing else in this process would run
     const fetch = () => (stopped.has(this) ? nextTurn([]) : fetchOnce.call(this, nodeId))
     if (!choose) return fetch()
     const chosen = () => choose(this.paused().length > 0)

@@ -135,7 +135,7 @@ export function manageSettings(on: () => Stage): void {
     const pause = page.getByRole('button', { name: 'Pause', exact: true })
     const resume = page.getByRole('button', { name: 'Resume', exact: true })
     const paused = page.getByText('This destination is paused')
-    // another user is faster
+    // another user saves first
     await page.route('**/api/destinations/calm', async (route) => {
       if (route.request().method() === 'PUT') await saveElsewhere({ retryOn: [429] }, 'calm')
       await route.continue()
@@ -199,7 +199,7 @@ export function manageSettings(on: () => Stage): void {
       .getByText(/held while the destination was paused/)
       .waitFor()
 
-    // the loss of turning it off can be avoided
+    // before it is turned off, the dialog offers a pause instead
     await move(page, '/destinations/calm')
     await page.getByRole('switch', { name: 'Quiet is on' }).press('Space')
     const dialog = page.getByRole('dialog', { name: 'Turn Quiet off?' })

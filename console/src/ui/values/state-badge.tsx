@@ -17,7 +17,7 @@ export function StateBadge({ label, color, explanation }: BadgeProps) {
   )
 }
 
-/** Sources cannot be paused. */
+/** `paused`: only destinations can be paused. */
 export function OnOffBadge({ enabled, paused }: { enabled: boolean; paused?: boolean | undefined }) {
   if (!enabled) return <StateBadge label="Off" color="gray" />
   return paused ? <StateBadge {...PAUSED} /> : <StateBadge label="On" color="green" />

@@ -105,8 +105,8 @@ function Switches({ destination }: { destination: Destination }) {
 const PausedAlert = () => (
   <Alert color="yellow" title="This destination is paused">
     <Text size="sm">
-      Deliveries are held. After you resume it, they arrive within a quarter of the length of the pause. Time
-      on hold does not count towards the retry window.
+      Deliveries are held and sent after you resume it, within a quarter of the length of the pause. Time on
+      hold does not count towards the retry window.
     </Text>
   </Alert>
 )

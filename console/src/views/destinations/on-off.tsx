@@ -56,15 +56,15 @@ export function OnOff({ destination, label, ariaLabel, description, onSaved }: O
       >
         <Text size="sm">
           Sluice stops sending within a second. Deliveries that fall due while it is off are cancelled
-          {paused && ', including those on hold'}, and events that arrive meanwhile are not sent. Later, you
-          can send these events with Replay. If a receiver is down, leave the destination on: Sluice retries
+          {paused && ', including held ones'}, and events that arrive meanwhile are not sent. Later, you can
+          send these events with Replay. If a receiver is down, leave the destination on: Sluice retries
           {LIMITS.retryFor}.
         </Text>
         {!paused && (
           <>
             <Text size="sm">
-              To stop for a while and lose nothing, pause it: deliveries are held and sent after you resume
-              it.
+              To stop for a while without losing events, pause it: deliveries are held and sent after you
+              resume it.
             </Text>
             <Button variant="default" onClick={() => save({ paused: true })} disabled={replace.isPending}>
               Pause it instead
@@ -86,7 +86,7 @@ export function PauseButton({ destination }: { destination: Destination }) {
       <Button
         variant={paused ? 'filled' : 'default'}
         onClick={() => !replace.isPending && replace.mutate({ ...destination, paused: !paused })}
-        // `loading` would disable the button, and lose the focus
+        // `loading` would disable the button, which would lose the focus
         aria-busy={replace.isPending}
       >
         {paused ? 'Resume' : 'Pause'}

@@ -13,7 +13,7 @@ export function destinationState(
   now: DestinationNow | undefined,
 ): DestinationState {
   const stopped = stoppedLabel(destination)
-  // someone may have forgotten to resume it
+  // paused ones come before those that are off: someone may have forgotten to resume them
   if (stopped) return { ...stopped, weight: destination.enabled ? 2 : 0 }
   if (now?.state === 'failing') return { ...WEBHOOK_STATES.failing, weight: 5 }
   if (now?.state === 'rejecting')

@@ -197,7 +197,7 @@ function RulesNote({ requests }: Pick<DialogProps, 'requests'>) {
   )
 }
 
-/** A replay to a paused destination can be started. */
+/** A replay to a paused destination starts, but its deliveries are held. */
 function PausedNote({ requests }: Pick<DialogProps, 'requests'>) {
   const nameOf = useDestinationNames()
   const ids = new Set(requests.map(({ destinationId }) => destinationId))

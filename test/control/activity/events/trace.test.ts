@@ -97,7 +97,7 @@ describe('attempts that are no longer in memory', () => {
     expect(closed()).toBe(1)
   })
 
-  test('are found after any number of holds, of which only the last is kept', async () => {
+  test('are found after any number of holds, and only the last hold is kept', async () => {
     const holds = Array.from({ length: 150 }, (_, each) => held(2, (1_033 + each * 600) * SECOND))
     const [first, last] = [failed(1, 1_003 * SECOND), at((1_033 + 150 * 600) * SECOND, { attempt: 2 })]
     const { trace } = traced([...others, first, ...holds, last])

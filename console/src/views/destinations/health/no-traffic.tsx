@@ -18,7 +18,7 @@ export function NoTraffic({
     ({ delivered, rejected, retry, refused, deferred }) =>
       delivered + rejected + retry + refused + deferred > 0,
   )
-  // the page says that it is paused
+  // the page already says that it is paused
   if (hasTraffic || (enabled && paused)) return null
   const [source] = sourceIds
   return (
