@@ -146,7 +146,7 @@ export function manageSettings(on: () => Stage): void {
     expect(await destination('calm')).not.toHaveProperty('paused')
     await pause.click()
     await paused.waitFor()
-    await page.getByText('Deliveries are held and sent after you resume it').waitFor()
+    await page.getByText('Deliveries are held and sent after you resume it, within').waitFor()
     await expectAccessible(page, { where: 'main' })
     await shoot(page, 'paused')
 
