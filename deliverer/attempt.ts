@@ -91,11 +91,11 @@ class DeliveryAttempt {
 
   dropped(target: Target): void {
     this.#waiting -= 1
-    this.held(target)
+    this.leftOut(target)
   }
 
-  /** The destination was paused while the webhook waited. It gets the event later, even if another webhook has it. */
-  held(target: Target): void {
+  /** It gets the event later, even if another webhook has it. */
+  leftOut(target: Target): void {
     this.#dropped.push(target)
     this.skipped()
   }
@@ -197,7 +197,7 @@ class WebhookAttempt implements Job, Listener {
     const urlIndex = destination?.enabled ? currentIndex(this.#target, destination) : -1
     if (!destination || urlIndex < 0 || destination.paused) {
       if (urlIndex < 0) this.#delivery.skipped()
-      else this.#delivery.held(this.#target)
+      else this.#delivery.leftOut(this.#target)
       lease.release()
       return
     }

@@ -36,7 +36,7 @@ export type Lane = {
   /** So full that the consumers should pause. */
   isFull(): boolean
   pressure(target: WebhookTarget): Pressure | undefined
-  /** Drops waiting POSTs that are no longer needed, such as those of partitions that another process has now. */
+  /** Drops waiting POSTs that are no longer needed, for example because another process now has their partition. */
   dropUnneeded(): void
   /** Call this several times a second: frees slots of late POSTs, and defers what waits too long. */
   tick(): void

@@ -282,7 +282,7 @@ export function managePeople(on: () => Stage): void {
     const row = page.getByRole('row', { name: /Viewers/ })
     await row.getByText('2 users: 2 new or changed, 0 removed').waitFor()
 
-    // shows the sync as if it were still running
+    // the API says that the sync is still running
     const { items } = (await sluice.api('get', 'syncs?audienceId=viewers')).body
     const [{ changed: _, removed: __, ...latest } = {}] = items as Record<string, unknown>[]
     let json: object = { items: [{ ...latest, state: 'accepted' }], next: null }
