@@ -204,6 +204,8 @@ const environment = z.object({
     .refine((ms) => ms <= 60_000, 'must be at most 1m: a POST that waits for its response occupies a slot')
     .prefault('5s'),
   DEDUP_WINDOW: durationMs.prefault('1h'),
+  /** How long a webhook is in a new state before a notice says so. */
+  NOTICE_DELAY: durationMs.prefault('1m'),
   /** Concurrent POSTs per lane and process. As many more may be late (deliverer/lane/slots.ts). */
   DELIVERY_SLOTS: whole(1, 65_536).default(512),
   /** Idle connections to webhooks that a process keeps open. */
@@ -255,6 +257,7 @@ function tree(env: z.infer<typeof environment>, role: Role, traces: TraceSetting
     configKeys: keysFor(role, env.CONFIG_KEY, env.UNSIGNED_SETTINGS === 'accept'),
     tokens: { admin: env.CONTROL_TOKEN ?? '', view: env.CONTROL_VIEW_TOKEN },
     dedupWindowMs: env.DEDUP_WINDOW,
+    noticeDelayMs: env.NOTICE_DELAY,
     egress: {
       allow: env.EGRESS_ALLOW,
       deny: env.EGRESS_DENY,

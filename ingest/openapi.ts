@@ -234,6 +234,7 @@ const BATCH: readonly Code[] = [
   'unsupported_encoding',
   'unknown_source',
   'source_disabled',
+  'notices_only',
   'inflates_too_much',
   'rate_limited',
   'too_many_attempts',

@@ -106,10 +106,10 @@ export const sourceShape = z.strictObject({
   enabled: z.boolean().default(true).describe('If false, its calls get 403 `source_disabled`.'),
   // no defaults, so that the previous version can read records without these fields
   kind: z
-    .enum(['web', 'mobile', 'server'])
+    .enum(['web', 'mobile', 'server', 'notices'])
     .optional()
     .describe(
-      'What sends the calls. Default: `server`. For `web` and `mobile`, calls without `context.ip` get the address of their request.',
+      'What sends the calls. Default: `server`. For `web` and `mobile`, calls without `context.ip` get the address of their request. `notices`: Sluice itself, when a webhook fails or works again; calls of others get 403 `notices_only`.',
     ),
   ip: z
     .enum(['full', 'truncated', 'none'])

@@ -17,7 +17,7 @@ import { createTrace } from './events/trace.ts'
 import { createFigures, type Figures } from './figures/figures.ts'
 import { followIngestRate, type IngestRate } from './figures/ingest-rate.ts'
 import { readBack } from './figures/read-back.ts'
-import { createHealth } from './health/health.ts'
+import { createHealth, type Health } from './health/health.ts'
 import { followFaults } from './lag/log-faults.ts'
 import { createLive, type Live, openFeed } from './live/live.ts'
 import { countSkipped, countUnreadable, watchHeld, watchLive } from './metrics.ts'
@@ -38,12 +38,11 @@ type Opened = Pick<
   | 'events'
   | 'latestEvents'
   | 'trace'
-  | 'health'
   | 'figures'
   | 'ingestRate'
   | 'faults'
   | 'openOffsets'
->
+> & { health: Health }
 
 /** Resolves once all readers have started. */
 export async function openActivity(parts: Parts): Promise<Opened> {

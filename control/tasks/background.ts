@@ -10,9 +10,11 @@ import { openCodec, openRegistry } from '../../schemas/registry.ts'
 import type { Task } from '../../schemas/task.ts'
 import { DELIVERIES, EVENTS } from '../../schemas/topics.ts'
 import type { Settings } from '../../settings/follow.ts'
+import type { Health } from '../activity/health/health.ts'
 import { createSemaphore } from '../api/concurrency.ts'
 import { openReaders, performSync, type Readers } from './audiences/perform.ts'
 import { performDeletion } from './deletions/perform.ts'
+import { sendNotices } from './notices/notices.ts'
 import { forgetReplay, performReplay } from './replays/perform.ts'
 import type { ReplayRouteParts } from './replays/routes.ts'
 import { type Perform, stillOwned } from './scheduler.ts'
@@ -26,7 +28,7 @@ export type Background = {
   readerOf: Readers['readerOf']
   rangesOf: ReplayRouteParts['rangesOf']
   /** Resolves once pending tasks have started. */
-  start(): Promise<void>
+  start(health: Pick<Health, 'webhooks'>): Promise<void>
 }
 
 type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'tracer' | 'onFatal' | 'onAway'> & {
@@ -60,10 +62,21 @@ export async function openBackground(parts: Parts): Promise<Background> {
   watchTasks(tasks)
   watchProducer(producer)
 
-  async function start(): Promise<void> {
+  async function start(health: Pick<Health, 'webhooks'>): Promise<void> {
     await Promise.all([settings.loaded, tasks.loaded])
     const running = { connection, tasks, taskWriter, perform, cleanUp, producer, onFatal }
-    closing.adopt(await runTasks(running), close)
+    const { owns } = closing.adopt(await runTasks(running), close)
+    const noticing = {
+      owns,
+      settings,
+      health,
+      tasks,
+      taskWriter,
+      producer,
+      encode: event.encode,
+      log: parts.log,
+    }
+    closing.adopt(sendNotices({ ...noticing, delayMs: config.noticeDelayMs }), close)
   }
 
   const rangesOf: Background['rangesOf'] = (request) => rangesByTime(connection, request)

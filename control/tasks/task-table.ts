@@ -5,6 +5,7 @@ import { openTable, type Table } from '../../kafka/tables/table.ts'
 import { type Deletion, type Replay, type Sync, type Task, taskCodec, taskKey } from '../../schemas/task.ts'
 import { TASKS } from '../../schemas/topics.ts'
 import { createEndedSessions, type EndedSessions } from '../api/auth/sessions.ts'
+import { type Announced, createAnnounced } from './notices/announced.ts'
 
 export type Tasks = TaskIndex & {
   loaded: Promise<void>
@@ -12,6 +13,7 @@ export type Tasks = TaskIndex & {
   /** Holds one listener. */
   onChange(listener: () => void): void
   endedSessions: Pick<EndedSessions, 'has' | 'expired'>
+  announced: Announced['states']
   table: Pick<Table, 'caughtUp' | 'reached' | 'onRead' | 'supposing'>
   close(): Promise<void>
 }
@@ -22,10 +24,11 @@ const SHOWN = 200
 export async function followTasks(connection: Connection, onFatal: (error: Error) => void): Promise<Tasks> {
   const { apply, ...known } = createTaskIndex()
   const endedSessions = createEndedSessions()
+  const announced = createAnnounced()
   let changed = () => {}
 
   function follow(key: string, value: Buffer | undefined): void {
-    if (endedSessions.apply(key, value)) return
+    if (endedSessions.apply(key, value) || announced.apply(key, value)) return
     const task = value && read(key, value)
     if (value && !task)
       connection.log.error({ key: key.slice(0, SHOWN) }, 'skipping a task that cannot be read')
@@ -37,6 +40,7 @@ export async function followTasks(connection: Connection, onFatal: (error: Error
   return {
     ...known,
     endedSessions,
+    announced: announced.states,
     loaded: table.loaded,
     isLoaded: table.isLoaded,
     onChange(listener) {

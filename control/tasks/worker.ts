@@ -36,7 +36,7 @@ const AT_ONCE = 500
  * Runs tasks while this process owns the partition of topic `tasks`. The topic's table says which are pending. Each
  * record is settled at once, so a long task delays no commits.
  */
-export async function runTasks(options: Options): Promise<{ close(): Promise<void> }> {
+export async function runTasks(options: Options): Promise<{ owns(): boolean; close(): Promise<void> }> {
   const { connection, tasks, producer, onFatal } = options
   let consumer: Consumer | undefined
   const owns = () => consumer?.owns(PARTITION) ?? false
@@ -75,6 +75,7 @@ export async function runTasks(options: Options): Promise<{ close(): Promise<voi
     void removeExpired(options)
   }, CHECK_MS)
   return {
+    owns,
     async close() {
       clearInterval(checking)
       await opened.close()

@@ -51,7 +51,8 @@ export function sourceOf(
   const source = writeKey === undefined ? undefined : sourceByWriteKey(writeKey)
   if (!source) return { refused: 'unknown_source', sourceId: undefined }
   if (source === 'unreadable') return { refused: 'source_unreadable', sourceId: undefined }
-  return source.enabled ? source : { refused: 'source_disabled', sourceId: source.id }
+  if (!source.enabled) return { refused: 'source_disabled', sourceId: source.id }
+  return source.kind === 'notices' ? { refused: 'notices_only', sourceId: source.id } : source
 }
 
 /** An oversized batch counts as one of the maximum size. */

@@ -1,3 +1,4 @@
+import got from 'got'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Receiver, startReceiver } from '../helpers/receiver.ts'
 import { listen } from '../helpers/sse.ts'
@@ -25,7 +26,7 @@ let receiver: Receiver
 
 beforeAll(async () => {
   receiver = await startReceiver()
-  sluice = await startSystem({ CONTROL_VIEW_TOKEN: VIEW, RETRY_LADDER: '100ms' })
+  sluice = await startSystem({ CONTROL_VIEW_TOKEN: VIEW, RETRY_LADDER: '100ms', NOTICE_DELAY: '1s' })
   await sluice.destination('good', [`${receiver.url.replace('127.0.0.1', 'localhost')}/ok`])
   await sluice.destination('bad', [`${receiver.url}/switch`])
 })
@@ -147,6 +148,42 @@ test('a restart keeps the counts of the log and of the hour before', async () =>
     const minutes = body.minutes as { calls: number }[]
     return minutes.reduce((count, { calls }) => count + calls, 0) === sent
   })
+})
+
+test('a source of kind notices tells of a webhook in trouble, and after a restart that it works again', async () => {
+  await sluice.api('post', 'sources', { id: 'ops', name: 'Ops', kind: 'notices', writeKey: 'ops-write-key' })
+  await sluice.destination('pager', [`${receiver.url}/notices`], { sourceIds: ['ops'] })
+  const notices = () => {
+    const arrived = receiver.arrivals.filter(({ path }) => path === '/notices')
+    // a slow answer is a timeout, and its notice comes again
+    const distinct = new Map(arrived.map(({ headers, body }) => [headers['x-message-id'], JSON.parse(body)]))
+    return [...distinct.values()].map(({ event, properties: { destinationId, lastError } }) => [
+      event,
+      destinationId,
+      lastError.status,
+    ])
+  }
+  await until(() => notices().length > 0)
+  expect(notices()).toEqual([['Webhook Failing', 'bad', 500]])
+  const call = { json: { type: 'track', userId: 'u1', event: 'Forged' }, username: 'ops-write-key' }
+  const refused = await got.post(`${sluice.ingest}/v1/track`, { ...call, throwHttpErrors: false })
+  expect([refused.statusCode, JSON.parse(refused.body).code]).toEqual([403, 'notices_only'])
+
+  await sluice.stop('control')
+  receiver.answerWith(200)
+  await sluice.start('control')
+  // a webhook is healthy once its last failure is 30 s old
+  await until(
+    async () => {
+      await send(1)
+      return notices().length > 1
+    },
+    { timeout: 90_000 },
+  )
+  expect(notices()).toEqual([
+    ['Webhook Failing', 'bad', 500],
+    ['Webhook Recovered', 'bad', 500],
+  ])
 })
 
 test('lag is streamed as it changes, until the process ends', async () => {

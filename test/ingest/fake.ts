@@ -25,6 +25,7 @@ export const codecs = {
 export const sources = [
   { id: 'shop', writeKey: 'shop-key', enabled: true },
   { id: 'closed', writeKey: 'closed-key', enabled: false },
+  { id: 'ops', writeKey: 'ops-key', enabled: true, kind: 'notices' },
 ] as const
 
 type FakeOptions = {

@@ -39,6 +39,7 @@ export type Health = {
    */
   begin(attempts: Iterable<Attempt>): void
   of(destination: Destination): DestinationHealth
+  webhooks(destination: Destination): WebhookHealth[]
   /** The worst `breaker` and `state` of its webhooks, and the last status of a rejecting one. */
   lastMinute(
     destination: Destination,
@@ -124,6 +125,7 @@ export function createHealth({ destinations, figures, now }: HealthParts): Healt
         endpoints: webhooksOf(destination).map(healthOf),
       }
     },
+    webhooks: (destination) => webhooksOf(destination).map(healthOf),
     lastMinute: (destination) => ({
       ...minuteOf(figures.of(destination.id).lastMinute(now())),
       ...worstOf(webhooksOf(destination)),

@@ -79,7 +79,9 @@ function taskOf(
   const users = [...new Set(userIds)]
   const given = sourceIds ? [...new Set(sourceIds)] : undefined
   const forwarded = forwardedSources(facts)
-  const affected = (given ?? [...facts.sources.keys()]).filter((source) => forwarded?.has(source) ?? true)
+  const affected = (given ?? [...facts.sources.keys()]).filter(
+    (source) => (forwarded?.has(source) ?? true) && facts.sources.get(source)?.kind !== 'notices',
+  )
   return {
     kind: 'deletion',
     id: id ?? made.id,

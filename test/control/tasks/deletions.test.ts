@@ -14,11 +14,17 @@ const post = (body: unknown) => ({ method: 'POST', url, body })
 const source = (id: string): Source => ({ ...shop, id, writeKey: `${id}-write-key` })
 const destination = (id: string, more: Partial<Destination>): Destination => ({ ...crm, id, ...more })
 
-/** Of five sources, two have a destination that is on; `shop` has two. */
+/**
+ * Of six sources, three have a destination that is on; `shop` has two. One of the three has Sluice's own notices, which
+ * are about no user.
+ */
 const records = {
-  sources: ['shop', 'app', 'site', 'off', 'alone'].map(source),
+  sources: [
+    ...['shop', 'app', 'site', 'off', 'alone'].map(source),
+    { ...source('ops'), kind: 'notices' as const },
+  ],
   destinations: [
-    destination('crm', { sourceIds: ['shop', 'app'] }),
+    destination('crm', { sourceIds: ['shop', 'app', 'ops'] }),
     destination('again', { sourceIds: ['shop'], eventTypes: ['track'] }),
     destination('disabled', { sourceIds: ['off', 'shop'], enabled: false }),
   ],

@@ -145,6 +145,7 @@ test.each<[Code, string | Buffer, Record<string, string>?, Parameters<typeof fak
   ['unknown_source', '{}', { authorization: basic('nobody') }],
   ['source_unreadable', '{}', { authorization: basic('nobody') }, { unreadableSource: true }],
   ['source_disabled', '{}', { authorization: basic('closed-key') }],
+  ['notices_only', '{}', { authorization: basic('ops-key') }],
   ['batch_not_array', '{}'],
   ['empty_batch', '{"batch":[]}'],
   ['too_deep', `{"batch":[5],"context":${deep}}`],

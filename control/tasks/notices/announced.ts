@@ -1,0 +1,56 @@
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import type { OutRecord } from '../../../kafka/produce/produce.ts'
+import { TASKS } from '../../../schemas/topics.ts'
+import { hashedId } from '../../../settings/suppression-list.ts'
+
+/** The last notice about a webhook. Webhooks without one count as healthy. */
+export const TROUBLES = ['failing', 'rejecting'] as const
+export type Trouble = (typeof TROUBLES)[number]
+
+/**
+ * Which webhooks were announced to be in trouble, so that their recovery is announced too, also after a restart. Topic
+ * `tasks` holds them as JSON under `notice/<id>`. A webhook's URL may hold a token, so its id is a hash.
+ */
+export type Announced = {
+  /** By id. */
+  states: ReadonlyMap<string, Trouble>
+  /** @returns false if the record is not about a notice. */
+  apply(key: string, value: Buffer | undefined): boolean
+}
+
+const PREFIX = 'notice/'
+const shape = z.object({ state: z.enum(TROUBLES) })
+
+export function createAnnounced(): Announced {
+  const states = new Map<string, Trouble>()
+  return {
+    states,
+    apply(key, value) {
+      if (!key.startsWith(PREFIX)) return false
+      const id = key.slice(PREFIX.length)
+      const state = value && stateIn(value)
+      if (state) states.set(id, state)
+      else states.delete(id)
+      return true
+    },
+  }
+}
+
+function stateIn(value: Buffer): Trouble | undefined {
+  try {
+    return shape.parse(JSON.parse(value.toString())).state
+  } catch {
+    return undefined
+  }
+}
+
+/** @param webhook its key: see `Target`. */
+export const noticeId = (webhook: string): string => hashedId([webhook])
+
+/** Each is unique, as those of tasks are. @param state undefined: the webhook is healthy, or no more. */
+export const announcedRecord = (id: string, state: Trouble | undefined): OutRecord => ({
+  topic: TASKS,
+  key: PREFIX + id,
+  value: state ? JSON.stringify({ state, nonce: randomUUID() }) : null,
+})

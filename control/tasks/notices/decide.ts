@@ -1,0 +1,114 @@
+import type { Target } from '../../../delivery/targets.ts'
+import type { Event } from '../../../schemas/event.ts'
+import { EMPTY_EVENT } from '../../../schemas/event-record.ts'
+import type { Destination } from '../../../settings/settings.ts'
+import { hashedId } from '../../../settings/suppression-list.ts'
+import type { WebhookHealth } from '../../activity/health/health.ts'
+import type { Announced, Trouble } from './announced.ts'
+
+/** `id`: see `noticeId`. */
+export type Observed = {
+  id: string
+  target: Target
+  destination: Pick<Destination, 'id' | 'name'>
+  health: Pick<WebhookHealth, 'state' | 'lastError' | 'lastDeliveredAt'>
+}
+
+type State = Trouble | 'healthy'
+
+/** `since`: ms since 1970. */
+export type Change = Observed & { state: State; before: State; since: number }
+
+/** `at`: monotonic, `since`: since 1970; both in ms. */
+type Pending = { isHealthy: boolean; at: number; since: number }
+
+/**
+ * Compares the webhooks with what was announced. A change counts once it has lasted for `delayMs`. Webhooks that are
+ * idle or paused stay as announced.
+ */
+export function createWatch(delayMs: number) {
+  let pending = new Map<string, Pending>()
+
+  return {
+    /** `elapsed`: monotonic; `now`: since 1970; both in ms. */
+    changes(
+      all: Iterable<Observed>,
+      announced: Announced['states'],
+      { elapsed, now }: { elapsed: number; now: number },
+    ): Change[] {
+      const next: typeof pending = new Map()
+      const changes: Change[] = []
+      for (const observed of all) {
+        const { id, health } = observed
+        const { state } = health
+        const before = announced.get(id) ?? 'healthy'
+        if (state === 'idle' || state === 'paused' || state === before) continue
+        const isHealthy = state === 'healthy'
+        const known = pending.get(id)
+        // a webhook that both fails and rejects is in trouble all the time
+        const since = known?.isHealthy === isHealthy ? known : { isHealthy, at: elapsed, since: now }
+        next.set(id, since)
+        if (elapsed - since.at >= delayMs) changes.push({ ...observed, state, before, since: since.since })
+      }
+      pending = next
+      return changes
+    },
+  }
+}
+
+const EVENTS_OF = {
+  failing: 'Webhook Failing',
+  rejecting: 'Webhook Rejecting',
+  healthy: 'Webhook Recovered',
+} as const satisfies Record<State, string>
+
+/**
+ * Described in docs/guides/notices.md. The id is the same if the notice is written again, so the router drops the
+ * repeat.
+ */
+export function noticeOf(change: Change, { sourceId, now }: { sourceId: string; now: number }): Event {
+  const { target, destination, health, state, before, since } = change
+  const { lastError, lastDeliveredAt } = health
+  return {
+    ...EMPTY_EVENT,
+    messageId: hashedId([target.webhook, state, String(since)]),
+    sourceId,
+    type: 'track',
+    anonymousId: destination.id,
+    event: EVENTS_OF[state],
+    properties: JSON.stringify({
+      text: textOf(change),
+      destinationId: destination.id,
+      destinationName: destination.name,
+      urlIndex: target.urlIndex,
+      // the rest of the URL may hold a token
+      origin: target.origin,
+      state,
+      before,
+      since: isoTime(since),
+      lastError: lastError && {
+        code: lastError.code,
+        status: lastError.status,
+        at: isoTime(lastError.startedAt),
+      },
+      lastDeliveredAt: lastDeliveredAt === null ? null : isoTime(lastDeliveredAt),
+    }),
+    timestamp: since,
+    receivedAt: now,
+  }
+}
+
+const isoTime = (time: number) => new Date(time).toISOString()
+
+function textOf({ target, destination, health: { lastError }, state }: Change): string {
+  const webhook = `Webhook ${target.urlIndex + 1} of ${destination.name} (${target.origin})`
+  const reason = lastError?.status ?? lastError?.code ?? 'no answer'
+  switch (state) {
+    case 'failing':
+      return `${webhook} is failing: ${reason}. Its events are retried.`
+    case 'rejecting':
+      return `${webhook} rejects events: ${reason}. Rejected events are not retried.`
+    case 'healthy':
+      return `${webhook} works again.`
+  }
+}

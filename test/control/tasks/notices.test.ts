@@ -1,0 +1,250 @@
+import { describe, expect, test } from 'vitest'
+import { type Announced, createAnnounced, noticeId } from '../../../control/tasks/notices/announced.ts'
+import { createWatch } from '../../../control/tasks/notices/decide.ts'
+import { createCheck } from '../../../control/tasks/notices/notices.ts'
+import type { OutRecord } from '../../../kafka/produce/produce.ts'
+import type { Event } from '../../../schemas/event.ts'
+import type { Destination, Source } from '../../../settings/settings.ts'
+import { anAttempt } from '../attempts-in-memory.ts'
+import { crm, shop } from '../in-memory.ts'
+
+type State = 'healthy' | 'failing' | 'rejecting' | 'idle' | 'paused'
+
+const MINUTE = 60_000
+const URL_WITH_TOKEN = 'https://hooks.example/services/T0KEN'
+
+describe('a change of a webhook', () => {
+  const target = {
+    urlIndex: 0,
+    url: URL_WITH_TOKEN,
+    webhook: `crm 0 ${URL_WITH_TOKEN}`,
+    origin: 'https://hooks.example',
+  }
+  const id = noticeId(target.webhook)
+
+  /** @returns for each look, 10 s apart, the change that it finds. */
+  function looks(states: readonly State[], announced: Announced['states'] = new Map()) {
+    const watch = createWatch(MINUTE)
+    return states.map((state, nth) => {
+      const health = { state, lastError: null, lastDeliveredAt: null }
+      const all = [{ id, target, destination: crm, health }]
+      const [change] = watch.changes(all, announced, { elapsed: nth * 10_000, now: 1_000_000 + nth * 10_000 })
+      return change && `${change.before} to ${change.state} since ${(change.since - 1_000_000) / 1_000}`
+    })
+  }
+  const found = (states: readonly State[], announced?: Announced['states']) =>
+    looks(states, announced).findIndex(Boolean)
+  const many = (state: State, count = 7) => Array<State>(count).fill(state)
+
+  test('is found when it has lasted for a minute', () => {
+    expect(looks(many('failing'))).toEqual([...Array(6).fill(undefined), 'healthy to failing since 0'])
+    expect(looks(many('healthy'), new Map([[id, 'rejecting']])).at(-1)).toBe('rejecting to healthy since 0')
+    expect(looks(many('rejecting'), new Map([[id, 'failing']])).at(-1)).toBe('failing to rejecting since 0')
+  })
+
+  test('is not found if the webhook is in the announced state, idle or paused', () => {
+    expect(found(many('healthy', 20))).toBe(-1)
+    expect(found(many('failing', 20), new Map([[id, 'failing']]))).toBe(-1)
+    expect(found([...many('idle', 20), ...many('paused', 20)], new Map([[id, 'failing']]))).toBe(-1)
+  })
+
+  test('begins again when the webhook was back in its announced state meanwhile', () => {
+    expect(looks([...many('failing', 6), 'healthy', ...many('failing')]).at(-1)).toBe(
+      'healthy to failing since 70',
+    )
+    expect(found([...many('failing', 6), 'healthy', ...many('failing', 6)])).toBe(-1)
+  })
+
+  test('is trouble all the time while the webhook both fails and rejects', () => {
+    const both = ['failing', 'rejecting', 'failing', 'failing', 'rejecting', 'failing', 'rejecting'] as const
+    expect(looks(both).at(-1)).toBe('healthy to rejecting since 0')
+  })
+})
+
+describe('notices', () => {
+  const ops: Source = { ...shop, id: 'ops', kind: 'notices' }
+  const hook = (more: Partial<Destination> = {}): Destination => ({
+    ...crm,
+    webhooks: [{ url: URL_WITH_TOKEN, headers: {} }],
+    ...more,
+  })
+
+  /** Kafka in memory. The delay is 0, so the second look finds what the first one saw. */
+  function control({ sources = [ops], destinations = [hook()] } = {}) {
+    const state = {
+      owns: true,
+      isAway: false,
+      isWriterAway: false,
+      health: 'failing' as State,
+      sources: new Map(sources.map((each) => [each.id, each])),
+      destinations: new Map(destinations.map((each) => [each.id, each])),
+    }
+    const announced = createAnnounced()
+    const events: Event[] = []
+    const records: OutRecord[] = []
+    const lastError = anAttempt({
+      outcome: 'retry',
+      status: 503,
+      code: 'http_5xx',
+      startedAt: 1_000,
+      response: 's3cret',
+    })
+    function apply(written: readonly OutRecord[]): void {
+      for (const record of written) {
+        records.push(record)
+        const { key, value } = record
+        expect(announced.apply(String(key), value === null ? undefined : Buffer.from(value))).toBe(true)
+      }
+    }
+    const parts: Parameters<typeof createCheck>[0] = {
+      owns: () => state.owns,
+      settings: state,
+      health: {
+        webhooks: ({ webhooks }) =>
+          webhooks.map((_, urlIndex) => ({
+            urlIndex,
+            breaker: 'closed',
+            since: null,
+            state: state.health,
+            lastError: state.health === 'healthy' ? null : lastError,
+            lastDeliveredAt: 500,
+          })),
+      },
+      tasks: { announced: announced.states, table: { caughtUp: async () => {} } },
+      taskWriter: {
+        async write(decide) {
+          if (state.isWriterAway) return { ok: false, unavailable: new Error('away') }
+          const decision = decide()
+          if ('records' in decision) apply(decision.records)
+          return { ok: true }
+        },
+      },
+      producer: {
+        async produce(written) {
+          if (state.isAway) return 'unknown'
+          events.push(...written.map(({ value }) => JSON.parse(String(value))))
+          return 'acked'
+        },
+      },
+      encode: (event) => Buffer.from(JSON.stringify(event)),
+      log: { warn: () => {} },
+      delayMs: 0,
+    }
+    const names = () => events.map(({ sourceId, event }) => `${sourceId}: ${event}`)
+    return { state, events, records, names, announced: announced.states, check: createCheck(parts), parts }
+  }
+
+  test('tell once that a webhook fails, and once that it works again', async () => {
+    const { check, names, state, announced } = control()
+    for (let look = 0; look < 3; look++) await check()
+    expect([names(), [...announced.values()]]).toEqual([['ops: Webhook Failing'], ['failing']])
+    state.health = 'rejecting'
+    for (let look = 0; look < 3; look++) await check()
+    state.health = 'healthy'
+    for (let look = 0; look < 3; look++) await check()
+    expect(names()).toEqual(['ops: Webhook Failing', 'ops: Webhook Rejecting', 'ops: Webhook Recovered'])
+    expect(announced.size).toBe(0)
+  })
+
+  test('say what happened, without what a URL or a response may hold', async () => {
+    const { check, events, records } = control()
+    await check()
+    const [event] = events
+    expect(event).toMatchObject({ type: 'track', sourceId: 'ops', anonymousId: 'crm', userId: null })
+    expect(JSON.parse(event?.properties ?? '')).toEqual({
+      text: 'Webhook 1 of CRM (https://hooks.example) is failing: 503. Its events are retried.',
+      destinationId: 'crm',
+      destinationName: 'CRM',
+      urlIndex: 0,
+      origin: 'https://hooks.example',
+      state: 'failing',
+      before: 'healthy',
+      since: new Date(event?.timestamp ?? 0).toISOString(),
+      lastError: { code: 'http_5xx', status: 503, at: '1970-01-01T00:00:01.000Z' },
+      lastDeliveredAt: '1970-01-01T00:00:00.500Z',
+    })
+    expect(JSON.stringify([events, records.map((each) => String(each.key) + each.value)])).not.toMatch(
+      /T0KEN|s3cret/,
+    )
+  })
+
+  test('are written by the process that runs the tasks', async () => {
+    const { check, names, state } = control()
+    state.owns = false
+    await check()
+    expect(names()).toEqual([])
+  })
+
+  test('are not written by a process that was paused and has lost the tasks', async () => {
+    const { parts, state, names } = control()
+    const caughtUp = async () => {
+      state.owns = false
+    }
+    await createCheck({ ...parts, tasks: { ...parts.tasks, table: { caughtUp } } })()
+    expect(names()).toEqual([])
+  })
+
+  test('go to each enabled source of their kind, and to no other', async () => {
+    const others = [shop, { ...ops, id: 'off', enabled: false }, { ...ops, id: 'more' }]
+    const { check, names } = control({ sources: [ops, ...others] })
+    await check()
+    expect(names()).toEqual(['ops: Webhook Failing', 'more: Webhook Failing'])
+  })
+
+  test('are written again under the same ids until Kafka has stored them and their state', async () => {
+    const { check, events, state, announced } = control()
+    state.isAway = true
+    await expect(check()).rejects.toThrow('Kafka has not stored them (unknown)')
+    state.isAway = false
+    state.isWriterAway = true
+    await expect(check()).rejects.toThrow('away')
+    state.isWriterAway = false
+    await check()
+    await check()
+    expect(new Set(events.map(({ messageId }) => messageId)).size).toBe(1)
+    expect([events.length, announced.size]).toEqual([2, 1])
+  })
+
+  test('of one webhook have different ids', async () => {
+    const { check, events, state } = control()
+    for (const health of ['failing', 'healthy', 'rejecting'] as const) {
+      state.health = health
+      await check()
+    }
+    expect(new Set(events.map(({ messageId }) => messageId)).size).toBe(3)
+  })
+
+  test('forget webhooks that are gone, without a word', async () => {
+    const { check, names, state, announced } = control()
+    await check()
+    state.destinations.set('crm', hook({ webhooks: [{ url: 'https://new.example/', headers: {} }] }))
+    state.health = 'idle'
+    await check()
+    expect([names(), announced.size]).toEqual([['ops: Webhook Failing'], 0])
+  })
+
+  test('begin with all webhooks in trouble when their source is created', async () => {
+    const { check, names, state, announced } = control()
+    await check()
+    state.sources.clear()
+    await check()
+    expect(announced.size).toBe(0)
+    state.sources.set('ops', ops)
+    await check()
+    expect(names()).toEqual(['ops: Webhook Failing', 'ops: Webhook Failing'])
+  })
+
+  test('cost nothing without a source of their kind: no webhook is looked at', async () => {
+    const { parts } = control({ sources: [shop] })
+    const webhooks = () => expect.unreachable('it was looked at')
+    await createCheck({ ...parts, health: { webhooks } })()
+  })
+})
+
+test('a record of a notice that cannot be read counts as healthy, and one of a task is none', () => {
+  const { apply, states } = createAnnounced()
+  expect([apply('notice/x', Buffer.from('{"state":"failing"}')), states.get('x')]).toEqual([true, 'failing'])
+  expect([apply('notice/x', Buffer.from('{"state":"odd"}')), states.has('x')]).toEqual([true, false])
+  expect([apply('notice/x', Buffer.from('no json')), states.has('x')]).toEqual([true, false])
+  expect(apply('replay/x', Buffer.from('{}'))).toBe(false)
+})
