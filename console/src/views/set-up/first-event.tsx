@@ -12,7 +12,13 @@ import { useLiveCalls } from '../live/use-live-calls.ts'
 import { Connect } from '../sources/connect.tsx'
 import { firstCallOf } from './first-call.ts'
 
-export function FirstEvent({ source, destination }: { source: Source; destination: Destination }) {
+type FirstEventProps = { source: Source; destination: Destination }
+
+export const FirstEvent = (props: FirstEventProps) =>
+  // nobody can send a notice
+  props.source.kind === 'notices' ? <Connect source={props.source} /> : <Waiting {...props} />
+
+function Waiting({ source, destination }: FirstEventProps) {
   // by Sluice's clock
   const [turnedOnAt] = useState(destination.updatedAt)
   const { rows, state } = useLiveCalls(source.id)

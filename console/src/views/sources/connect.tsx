@@ -8,14 +8,25 @@ import { Snippet } from '../../ui/values/code.tsx'
 import { Copy } from '../../ui/values/copy.tsx'
 import { snippets } from './snippets.ts'
 
+type ConnectProps = { source: Source; lead?: string }
+
+export const Connect = (props: ConnectProps) =>
+  props.source.kind === 'notices' ? <Notices /> : <SendCalls {...props} />
+
+const Notices = () => (
+  <Panel title="Notices from Sluice">
+    <Text size="sm">
+      Sluice sends the calls of this source: one when a webhook fails or rejects events, and one when it works
+      again. Connect the source to a destination, such as a Slack webhook.
+    </Text>
+  </Panel>
+)
+
 /** Only the admin sees write keys. */
-export function Connect({
+function SendCalls({
   source: { writeKey, name },
   lead = 'Paste a snippet into a terminal or a program. The call appears below as soon as it arrives.',
-}: {
-  source: Source
-  lead?: string
-}) {
+}: ConnectProps) {
   const mayWrite = useMayWrite()
   const shown = mayWrite ? writeKey : 'YOUR_WRITE_KEY'
   const texts = snippets({ writeKey: shown, endpoint: ingestAddress })

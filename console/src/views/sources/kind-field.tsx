@@ -7,6 +7,7 @@ const KINDS = [
   { value: 'server', label: 'Server' },
   { value: 'web', label: 'Website' },
   { value: 'mobile', label: 'Mobile app' },
+  { value: 'notices', label: 'Notices from Sluice' },
 ]
 
 type KindProps = { value: Kind; onChange: (kind: Kind) => void; hidesDescription?: boolean }
@@ -15,11 +16,7 @@ export function KindField({ value, onChange, hidesDescription = false }: KindPro
   return (
     <NativeSelect
       label="Kind"
-      description={
-        hidesDescription
-          ? undefined
-          : 'Website and mobile calls without an IP address get the address of the client.'
-      }
+      description={hidesDescription ? undefined : descriptionOf(value)}
       data={KINDS}
       value={value}
       // the options are the type's values
@@ -28,3 +25,8 @@ export function KindField({ value, onChange, hidesDescription = false }: KindPro
     />
   )
 }
+
+const descriptionOf = (kind: Kind): string =>
+  kind === 'notices'
+    ? 'Sluice sends a call when a webhook fails and when it works again. Calls of others are rejected with 403.'
+    : 'Website and mobile calls without an IP address get the address of the client.'

@@ -13,7 +13,7 @@ export function SourceSettings({ source }: { source: Source }) {
   return (
     <Stack>
       <Editing latest={source}>{(edited, key) => <SettingsForm key={key} {...edited} />}</Editing>
-      <WriteKey source={source} />
+      {source.kind !== 'notices' && <WriteKey source={source} />}
       <DeletePanel
         what="source"
         name={source.name}
@@ -91,7 +91,7 @@ function SettingsForm({ base, onSaved, form }: Edited<Source>) {
         shown={(pointer) => SHOWN_AT_FIELDS.includes(pointer)}
       >
         <GeneralFields {...fields} />
-        <RateLimitFields {...fields} />
+        {draft.kind !== 'notices' && <RateLimitFields {...fields} />}
       </Form>
     </Panel>
   )
