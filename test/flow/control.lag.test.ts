@@ -30,8 +30,12 @@ const READ: Record<string, string[]> = {
 }
 const PARTITIONS = 2
 const CALLS = 20
-/** The view must show a change within this time. */
-const SHOWN_MS = 30_000
+/** Control observes the lag every 2 s. On a busy machine, observations are late. */
+const SHOWN_MS = 90_000
+/** The view must show a dead or stuck consumer within this many: 30 s. */
+const OBSERVATIONS = 15
+/** How far back a status looks, in ms. */
+const WINDOW_MS = 20_000
 
 let sluice: System
 let receiver: Receiver
@@ -41,7 +45,9 @@ let thaw = () => {}
 
 beforeAll(async () => {
   receiver = await startReceiver()
-  sluice = await startSystem({ RETRY_LADDER: '5s,30m', PARTITIONS: String(PARTITIONS) })
+  // the longest time limit that leaves the window of a status as it is by default
+  const settings = { RETRY_LADDER: '5s,30m', RESPONSE_TIMEOUT: '10s', PARTITIONS: String(PARTITIONS) }
+  sluice = await startSystem(settings)
   offsets = await openOffsets(sluice.connection)
   await sluice.destination('crm', [`${receiver.url}/ok`])
   producer = await createProducer(sluice.connection)
@@ -66,13 +72,22 @@ const lagOf = async (group: string, topic: string) => (await lag(`?group=${group
 const sum = (items: readonly LagItem[]) => items.reduce((all, item) => all + item.lag, 0)
 
 /** Fails with what the view showed instead. */
-async function shown(group: string, topic: string, isSo: (items: LagItem[]) => boolean, timeout = SHOWN_MS) {
+async function shown(group: string, topic: string, isSo: (items: LagItem[]) => boolean) {
+  const observed = new Set<string>()
   let items: LagItem[] = []
   const observe = async () => {
-    items = await lagOf(group, topic)
+    const answer = await lag(`?group=${group}&topic=${topic}`)
+    observed.add(answer.at)
+    items = answer.items
     return items.length > 0 && isSo(items)
   }
-  await until(observe, { timeout, message: () => `${group} ${topic}: ${JSON.stringify(items)}` })
+  await until(observe, { timeout: SHOWN_MS, message: () => `${group} ${topic}: ${JSON.stringify(items)}` })
+  return { items, observations: observed.size }
+}
+
+async function shownSoon(...what: Parameters<typeof shown>): Promise<LagItem[]> {
+  const { items, observations } = await shown(...what)
+  expect(observations).toBeLessThanOrEqual(OBSERVATIONS)
   return items
 }
 
@@ -95,10 +110,10 @@ async function send(): Promise<number> {
 
 /** Writes a delivery into each partition of a rung; its destination is missing. @returns when, in ms since 1970 */
 async function wait(rung: string, delayMs: number): Promise<number> {
-  const at = Date.now()
   const registry = openRegistry(readConfig(sluice.env, 'control').registry)
   const { encode } = await openCodec(registry, 'delivery', `${sluice.connection.named(rung)}-value`)
   const value = encode(aDelivery({ destinationId: 'gone' }))
+  const at = Date.now()
   const headers = { dueAt: String(at + delayMs) }
   const records = Array.from({ length: CALLS }, (_, each) => ({
     topic: rung,
@@ -140,12 +155,16 @@ type Problem = { code: string; group: string | null; since: string }
 const problems = async () => (await sluice.api('get', 'status')).body.problems as Problem[]
 
 /** `at`: in ms since 1970. */
-async function whenTold(group: string): Promise<{ problem: Problem; at: number }> {
-  const problem = await until(async () => (await problems()).find((one) => one.group === group), {
-    timeout: SHOWN_MS,
-    message: `a problem of ${group} is reported`,
-  })
-  return { problem, at: Date.now() }
+type Report = { problem: Problem; at: number; observations: number }
+
+async function whenTold(group: string): Promise<Report> {
+  const observed = new Set<string>()
+  const look = async () => {
+    observed.add((await lag()).at)
+    return (await problems()).find((one) => one.group === group)
+  }
+  const problem = await until(look, { timeout: SHOWN_MS, message: `a problem of ${group} is reported` })
+  return { problem, at: Date.now(), observations: observed.size }
 }
 let toldOfRouter: ReturnType<typeof whenTold>
 
@@ -183,14 +202,14 @@ test('settled records are no lag', async () => {
   const isDone = (items: LagItem[]) => items.every((item) => item.committed === item.end && item.end > 0)
   const done = { router: EVENTS, deliverer: DELIVERIES, 'deliverer.rungs': SOON }
   for (const [group, topic] of Object.entries(done)) {
-    const items = await shown(group, topic, isDone)
+    const { items } = await shown(group, topic, isDone)
     expect(items).toMatchObject(items.map(() => ({ lag: 0, lagSeconds: 0, status: 'ok' })))
   }
 })
 
 test('records waiting on a rung until they are due count as lag in records, but not in seconds', async () => {
   await wait(LATER, 30 * 60_000)
-  const items = await shown('deliverer.rungs', LATER, (each) => sum(each) === CALLS)
+  const { items } = await shown('deliverer.rungs', LATER, (each) => sum(each) === CALLS)
   expect(items).toMatchObject(items.map(() => ({ lagSeconds: 0, status: 'ok' })))
   expect((await lag()).items.filter(({ status }) => status !== 'ok')).toEqual([])
 })
@@ -204,19 +223,22 @@ test('shows a dead and a stuck consumer as stalled within 30 s', async () => {
   await sluice.kill('deliverer')
   const routed = await ended(DELIVERIES)
   sent.deliveries = await send()
-  await until(async () => (await ended(DELIVERIES)) === routed + CALLS, { timeout: 30_000 })
+  await until(async () => (await ended(DELIVERIES)) === routed + CALLS)
   const events = await watching('router', EVENTS)
   thaw = sluice.freeze('router')
   sent.events = await send()
   toldOfRouter = whenTold('router')
   toldOfRouter.catch(() => undefined)
   Object.assign(seen, { soon: await soon(), deliveries: await deliveries(), events: await events() })
-  await Promise.all([shown('deliverer', DELIVERIES, all('stop')), shown('router', EVENTS, all('stop'))])
-}, 120_000)
+  await Promise.all([
+    shownSoon('deliverer', DELIVERIES, all('stop')),
+    shownSoon('router', EVENTS, all('stop')),
+  ])
+}, 480_000)
 
 test('a frozen router is reported as a problem within 30 s, with the stuck events, since when, and what to do', async () => {
-  const { problem, at } = await toldOfRouter
-  expect(at - sent.events).toBeLessThan(SHOWN_MS)
+  const { problem, at, observations } = await toldOfRouter
+  expect(observations).toBeLessThanOrEqual(OBSERVATIONS)
   expect(problem).toMatchObject({
     code: expect.stringMatching(/^group_(stalled|stopped)$/),
     severity: 'error',
@@ -226,8 +248,11 @@ test('a frozen router is reported as a problem within 30 s, with the stuck event
     action: expect.stringContaining('router'),
     page: '/lag',
   })
-  // no progress since about the freeze
-  expect(Math.abs(Date.parse(problem.since) - sent.events)).toBeLessThan(10_000)
+  // no progress since the freeze: since the first of the observations that show it
+  const since = Date.parse(problem.since)
+  // timers may be a millisecond early
+  expect(since).toBeGreaterThan((seen.events?.before ?? Number.NaN) - 100)
+  expect(since).toBeLessThanOrEqual(at - WINDOW_MS)
   // members leave the group meanwhile: the problem stays the same
   await until(async () => (await problems()).some(({ code }) => code === 'group_stopped'))
   const [router] = (await problems()).filter(({ group }) => group === 'router')
@@ -241,7 +266,7 @@ test('sluice status exits with 2 while something is wrong', async () => {
 })
 
 test('shows a rung whose records stay past due', async () => {
-  await shown('deliverer.rungs', SOON, all('stop'))
+  await shownSoon('deliverer.rungs', SOON, all('stop'))
   expect(await lagOf('deliverer.rungs', LATER)).toMatchObject([
     { lagSeconds: 0, status: 'ok' },
     { lagSeconds: 0, status: 'ok' },
@@ -281,7 +306,7 @@ test.each([
 
 test('shows a group whose offsets were reset', async () => {
   await resetToStart(sluice.connection, { group: 'deliverer', topic: DELIVERIES })
-  const items = await shown('deliverer', DELIVERIES, all('rewind'))
+  const items = await shownSoon('deliverer', DELIVERIES, all('rewind'))
   for (const { committed, end, lag: records } of items) expect([committed, records]).toEqual([0, end])
 })
 
@@ -297,9 +322,7 @@ test('another control process shows the same states and since when', async () =>
   }
 })
 
-test('after the consumers resume nothing is behind', async () => {
-  thaw()
-  await sluice.start('deliverer')
+async function nothingIsBehind(): Promise<void> {
   const isDone = ({ topic, lag: records }: LagItem) => topic === LATER || records === 0
   let items: LagItem[] = []
   await until(
@@ -307,9 +330,15 @@ test('after the consumers resume nothing is behind', async () => {
       items = (await lag()).items
       return items.every((item) => item.status === 'ok' && item.lagSeconds === 0 && isDone(item))
     },
-    { timeout: 60_000, message: () => JSON.stringify(items) },
+    { timeout: SHOWN_MS, message: () => JSON.stringify(items) },
   )
-}, 90_000)
+}
+
+test('after the consumers resume nothing is behind', async () => {
+  thaw()
+  await sluice.start('deliverer')
+  await nothingIsBehind()
+})
 
 test('when nothing is behind nothing is wrong, and sluice status exits with 0', async () => {
   await until(async () => (await problems()).length === 0)
@@ -336,19 +365,22 @@ test('shows a live consumer that makes no progress within its time limit', async
   await follower.loaded
   await send()
   await until(() => statuses()?.includes('stall'), { message: () => String(statuses()) })
-  await until(() => statuses()?.every((status) => status === 'ok'), { timeout: 30_000 })
+  await until(() => statuses()?.every((status) => status === 'ok'), { timeout: 60_000 })
+  // its retries would come into later tests
+  await sluice.api('delete', 'destinations/hangs')
+  await nothingIsBehind()
 })
 
 test('shows a replay while it runs', async () => {
   const replay = { id: 'again', destinationId: 'crm', what: 'events', perSecond: 1 }
   expect(await sluice.api('post', 'replays', replay)).toMatchObject({ status: 202 })
-  const items = await shown('replay.again', EVENTS, (each) => sum(each) > 0)
+  const { items } = await shown('replay.again', EVENTS, (each) => sum(each) > 0)
   expect(items).toMatchObject(items.map(() => ({ lagSeconds: null, status: 'ok' })))
   await sluice.api('delete', 'replays/again')
   await until(async () => (await lagOf('replay.again', EVENTS)).length === 0)
   // only the markers of transactions remain
-  const [tasks] = await shown('control.tasks', 'tasks', (each) => sum(each) <= 1)
-  expect(tasks).toMatchObject({ lagSeconds: 0, status: 'ok' })
+  const { items: tasks } = await shown('control.tasks', 'tasks', (each) => sum(each) <= 1)
+  expect(tasks[0]).toMatchObject({ lagSeconds: 0, status: 'ok' })
 })
 
 test('the metrics match, and have no series of deleted groups', async () => {
@@ -418,6 +450,6 @@ test('recovers after an outage of Kafka', async () => {
   await follower.loaded
   await broker.restart('kill')
   const back = Date.now()
-  await until(() => (follower.latest()?.at ?? 0) > back, { timeout: 30_000 })
+  await until(() => (follower.latest()?.at ?? 0) > back)
   expect(follower.latest()?.items).toHaveLength(4)
-}, 120_000)
+})
