@@ -35,6 +35,8 @@ export type System = {
     json?: object,
     headers?: Record<string, string>,
   ): Promise<{ status: number; body: Record<string, unknown> }>
+  /** Resolves when the router uses as many destinations as there are. */
+  routerFollows(): Promise<void>
   /** Creates a destination for the source `shop`. Resolves when the router uses it. */
   destination(id: string, webhooks: string[], more?: object): Promise<void>
   /** Sends one batch, by default to the source `shop`. Resolves when it is accepted. */
@@ -63,7 +65,8 @@ export type SystemOptions = {
   observer?: Observer
 }
 
-const GRACE_MS = 15_000
+/** Longer than a process takes at most to shut down (SHUTDOWN_MS). */
+const GRACE_MS = 30_000
 
 export async function startSystem({
   brokers,
@@ -97,6 +100,8 @@ async function environment(brokers: string, registryUrl: string): Promise<Record
     CONFIG_KEY: Buffer.alloc(32, 'key 7 of the tests').toString('base64'),
     EGRESS_ALLOW: '127.0.0.0/8,::1/128',
     PARTITIONS: '4',
+    // a receiver on a busy machine answers late; a few timeouts would end in dead letters
+    RESPONSE_TIMEOUT: '30s',
     RETRY_LADDER: '100ms,200ms,400ms',
     LOG_LEVEL: 'info',
   }
@@ -178,7 +183,7 @@ function leastKey(role: Role, { CONFIG_KEY = '' }: Env): { CONFIG_KEY?: string }
   return { CONFIG_KEY: derivedKeys(role, Buffer.from(CONFIG_KEY, 'base64')) }
 }
 
-type Calls = Pick<System, 'ingest' | 'control' | 'api' | 'destination' | 'send'>
+type Calls = Pick<System, 'ingest' | 'control' | 'api' | 'routerFollows' | 'destination' | 'send'>
 
 function createCalls(env: Env, observer: Observer | undefined): Calls {
   const ingest = `http://127.0.0.1:${env.INGEST_PORT}`
@@ -202,7 +207,7 @@ function createCalls(env: Env, observer: Observer | undefined): Calls {
   }
 
   return {
-    ...{ ingest, control, api },
+    ...{ ingest, control, api, routerFollows },
     async destination(id, webhooks, more = {}) {
       const json = { id, name: id, sourceIds: ['shop'], webhooks: webhooks.map((url) => ({ url })), ...more }
       // also before: a destination removed a moment ago would be counted instead of this one
@@ -215,7 +220,7 @@ function createCalls(env: Env, observer: Observer | undefined): Calls {
       const post = () =>
         got.post(`${ingest}/v1/batch`, { json: { batch: calls }, username: writeKey, retry: { limit: 0 } })
       // retries until accepted, like client libraries
-      await until(async () => (await post()).statusCode === 200, { timeout: 30_000 })
+      await until(async () => (await post()).statusCode === 200)
     },
   }
 }

@@ -116,6 +116,9 @@ describe('settings as files', () => {
 
   test('declared settings are effective: the call arrives with its headers and its signature', async () => {
     const args = ['send', 'track', '--source', 'web', '--user', 'u1', '--event', 'Signed Up']
+    // a call that ingest or the router gets before the settings would be refused, or forwarded to no one
+    await sluice.routerFollows()
+    await sluice.send([{ type: 'identify', userId: 'first' }], 'web-write-key')
     const out = await done([...args, '--properties', '{"plan": "pro"}', '--message-id', 'sent-1'])
     expect(out).toBe('200 {"success":true}  messageId sent-1\n')
     const arrival = await until(() =>
