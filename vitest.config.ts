@@ -32,7 +32,7 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           // as long as `until`: on a busy machine, a second is too short
-          expect: { poll: { timeout: 30_000 } },
+          expect: { poll: { timeout: 60_000 } },
           maxWorkers,
         },
       },
@@ -48,8 +48,9 @@ export default defineConfig({
           globalSetup: ['test/setup/scratch.ts', 'test/setup/kafka.ts'],
           setupFiles: ['test/setup/no-leaks.ts'],
           isolate: false,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          // for several waits (`until`): a busy machine takes tens of seconds to start four processes
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
           maxWorkers,
         },
       },

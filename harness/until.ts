@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** `timeout`: ms, 30,000 by default. `message`: names the condition in the error. */
+/** `timeout`: ms, 60,000 by default. `message`: names the condition in the error. */
 export type UntilOptions = { timeout?: number; message?: string | (() => string) }
 
 /** In ms. A poll costs CPU of the process under test. */
@@ -15,7 +15,7 @@ export async function until<T>(
   condition: () => T | Promise<T>,
   options: UntilOptions = {},
 ): Promise<Exclude<T, false | null | undefined>> {
-  const { timeout = 30_000, message = 'condition' } = options
+  const { timeout = 60_000, message = 'condition' } = options
   let cause: unknown
   const began = performance.now()
   const pause = () =>

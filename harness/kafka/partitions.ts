@@ -19,7 +19,7 @@ export type Brokers = {
   close(): Promise<void>
 }
 
-const SYNC_MS = 60_000
+const SYNC_MS = 120_000
 
 export async function watchBrokers(
   { kafka }: Pick<Connection, 'kafka'>,

@@ -30,7 +30,7 @@ beforeAll(async () => {
     await sluice.send([{ type: 'track', userId: 'first', event: 'First' }], `${id}-write-key`)
   }
   await sluice.destination('crm', [`${receiver.url}/`])
-}, 240_000)
+})
 afterAll(async () => {
   await sluice?.close()
   await Promise.all([receiver?.close(), go?.close()])
@@ -72,7 +72,7 @@ describe.each(['node', 'go'] as const)('the %s library', (name) => {
     expect(found).toBe(MANY)
     // a library sends again what is not answered in time
     expect(isSentAgain || most === 1).toBe(true)
-  }, 300_000)
+  })
 
   test('loses no call of a new source, or of a source that is disabled for a while', async () => {
     const id = `fresh-${name}`
@@ -99,7 +99,7 @@ describe.each(['node', 'go'] as const)('the %s library', (name) => {
     await again
     await sluice.api('put', `sources/${id}`, { name, enabled: true }, { 'if-match': '"2"' })
     expect(await producing).toMatchObject({ refused: 0, lost: 0 })
-  }, 120_000)
+  })
 
   test('delivers each call exactly once when ingest is killed and restarted', async () => {
     const before = await ended(sluice.connection, EVENTS)
@@ -109,7 +109,9 @@ describe.each(['node', 'go'] as const)('the %s library', (name) => {
     const { promise: again, resolve: onAgain } = Promise.withResolvers<void>()
     const calls = { endpoint: endpoint(), writeKey: 'shop-write-key', count: FORWARDED, maxQueue: 1_000 }
     const producing = library.produce({ ...calls, secondHalf, onAgain })
-    await until(async () => (await ended(sluice.connection, EVENTS)) > before + FORWARDED / 4)
+    await until(async () => (await ended(sluice.connection, EVENTS)) > before + FORWARDED / 4, {
+      timeout: 120_000,
+    })
     await sluice.kill('ingest')
     goOn()
     await again

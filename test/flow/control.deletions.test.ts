@@ -29,7 +29,7 @@ async function request(body: object): Promise<Record<string, unknown>> {
   return deletion
 }
 
-const done = (id: unknown, timeout = 30_000) =>
+const done = (id: unknown, timeout = 60_000) =>
   until(async () => (await sluice.api('get', `deletions/${id}`)).body.state === 'done', { timeout })
 
 /** As `path userId`, for users whose ids begin like this. */

@@ -11,7 +11,8 @@ import { type Receiver, startReceiver } from '../helpers/receiver.ts'
 import { type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
-const CALLS = 40
+/** A replay of one a second goes on during its test, on a busy machine too. */
+const CALLS = 400
 /** More than a commit's metadata can mark beyond an unsettled record. */
 const NOTES = 12_500
 
@@ -64,15 +65,15 @@ test('a replay that takes hours delays neither deletions nor their lag', async (
 
 test('when any process is killed, another one continues its tasks', async () => {
   const other = await sluice.another('control')
-  const id = await replay({ perSecond: 4 })
+  const id = await replay({ perSecond: 40 })
   const begun = async () => Number((await read(`replays/${id}`)).read) > 0
   await until(begun)
   await sluice.crash('control')
   await sluice.start('control')
   await until(begun)
   await other.crash()
-  await until(async () => (await read(`replays/${id}`)).state === 'done', { timeout: 40_000 })
-}, 90_000)
+  await until(async () => (await read(`replays/${id}`)).state === 'done', { timeout: 90_000 })
+}, 360_000)
 
 test('a replay of records that the topic no longer has fails with the reason', async () => {
   const ranges = [{ partition: 0, from: 0, to: 1_000_000 }]
@@ -104,7 +105,7 @@ test('only the newest ten thousand finished tasks of each kind are kept', async 
       return 'ok' in task && task.ok && task.value.kind === 'sync' ? [task.value.id] : []
     })
   }
-  await until(async () => (await kept()).length === MAX_COUNT, { timeout: 30_000 })
+  await until(async () => (await kept()).length === MAX_COUNT)
   expect(new Set(await kept())).toEqual(new Set(syncs.slice(-MAX_COUNT).map(({ id }) => id)))
   const { status } = await sluice.api('get', `syncs/${syncs[0]?.id}`)
   expect([status, (await read('syncs?limit=1')).items]).toMatchObject([404, [{ id: syncs.at(-1)?.id }]])

@@ -83,13 +83,13 @@ test('removing an audience stops its notifications and leaves nothing of its use
     expect(await control.ask('DELETE', `/api/audiences/${id}`)).toMatchObject({ status: 204 })
     const sync = `/api/syncs/${(await uploading).json.id}`
     const state = async () => (await control.ask('GET', sync)).json.state
-    states.push(await until(async () => (await state()) !== 'running' && state(), { timeout: 30_000 }))
+    states.push(await until(async () => (await state()) !== 'running' && state(), { timeout: 90_000 }))
     // the members are removed afterwards
-    await until(async () => (await kept(id)) === 0, { timeout: 30_000 })
+    await until(async () => (await kept(id)) === 0, { timeout: 90_000 })
   }
   expect(states).toContain('cancelled')
   expect(await kept('a')).toBe(2_000)
-})
+}, 600_000)
 
 test.each(['identity', 'gzip'])(
   'an upload with an invalid line is answered at once, and its connection serves the next request: %s',
@@ -147,6 +147,6 @@ test('while Kafka is down uploads and member changes answer 503 in time, and wor
   }
   const again = () => put('late', 'u\n').then(({ status, json }) => status === 200 && json)
   // the outage may have the sync repeated: `changed` counts only the last run
-  expect(await until(again, { timeout: 30_000 })).toMatchObject({ state: 'done', lines: 1, removed: 0 })
+  expect(await until(again, { timeout: 90_000 })).toMatchObject({ state: 'done', lines: 1, removed: 0 })
   expect(await kept('late')).toBe(1)
 })

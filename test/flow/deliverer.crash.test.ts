@@ -55,7 +55,7 @@ beforeAll(async () => {
   })
   await fleet.drain()
   await arrived([...fleet.accepted])
-}, 400_000)
+}, 900_000)
 
 afterAll(async () => {
   await sluice?.close()
@@ -79,7 +79,7 @@ async function crash<T>(whose: readonly string[], happens: () => Promise<T>): Pr
 
 async function flows(calls = CALLS_BETWEEN): Promise<void> {
   const goal = fleet.accepted.size + calls
-  await until(() => fleet.accepted.size >= goal, { timeout: 30_000, message: 'calls are accepted' })
+  await until(() => fleet.accepted.size >= goal, { timeout: 90_000, message: 'calls are accepted' })
   await arrived([...fleet.accepted])
 }
 

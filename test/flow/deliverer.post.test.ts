@@ -86,7 +86,7 @@ describe('a POST', () => {
   test('is delivered by the headers of an answer with an endless body, and closes the connection', async () => {
     let closed = false
     const url = await afterRequest((socket) => {
-      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n.\r\n')
       const drops = setInterval(() => socket.write('1\r\n.\r\n'), 20)
       socket.on('close', () => {
         closed = true

@@ -29,7 +29,7 @@ export async function openVisitor(
     reducedMotion: 'reduce',
   })
   // as long as `until`
-  context.setDefaultTimeout(30_000)
+  context.setDefaultTimeout(60_000)
   if (session !== undefined)
     await context.addCookies([
       { name: 'sluice_session', value: session, url: origin, httpOnly: true, sameSite: 'Strict' },
