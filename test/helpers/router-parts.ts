@@ -28,6 +28,8 @@ export type Fate = {
 }
 
 export type Routing = {
+  /** Ids of the events whose rules have run, in this order. */
+  routed: string[]
   duplicates: string[]
   loads: string[]
   /** How many ids. */
@@ -118,6 +120,7 @@ async function aRouter(
     throw error
   }
   const routing: Routing = {
+    routed: [],
     duplicates: [],
     loads: [],
     remembered: () => duplicates.size().ids,
@@ -148,7 +151,7 @@ async function aRouter(
     producer,
     duplicates,
     slices: createSlices(),
-    onRouted: () => undefined,
+    onRouted: ({ messageId }) => void routing.routed.push(messageId),
     onRuled: () => undefined,
     onDuplicate: ({ messageId }) => void routing.duplicates.push(messageId),
   })
