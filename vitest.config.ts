@@ -13,6 +13,9 @@ const real = [
 // projects, so that they run side by side.
 const maxWorkers = 4
 
+// as long as `until`: on a busy machine, a second is too short
+const poll = { timeout: 60_000 }
+
 export default defineConfig({
   test: {
     reporters: ['default', './test/setup/count.ts'],
@@ -31,8 +34,7 @@ export default defineConfig({
           // with both projects at once on two cores, a test that takes 2 s alone took 9 s
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          // as long as `until`: on a busy machine, a second is too short
-          expect: { poll: { timeout: 60_000 } },
+          expect: { poll },
           maxWorkers,
         },
       },
@@ -51,6 +53,7 @@ export default defineConfig({
           // for several waits (`until`): a busy machine takes tens of seconds to start four processes
           testTimeout: 300_000,
           hookTimeout: 300_000,
+          expect: { poll },
           maxWorkers,
         },
       },

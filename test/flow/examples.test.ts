@@ -137,7 +137,6 @@ const EVENTS_IN_ALL = 5
 
 const upToDate = (group: string, topic: string, reader: Reader) =>
   until(async () => (await lag(sluice.connection, { group, topic })) === 0, {
-    timeout: 40_000,
     message: () => `${group} has read ${topic}; its errors: ${reader.errors()}`,
   })
 
@@ -147,10 +146,7 @@ describe('the example', () => {
     const reader = read('python3', [join(examples, 'read_events.py'), ...argsOf('python', ...topics)])
     // of the identify call and the delete, two attempts each
     const has = (field: string) => reader.records().filter((record) => record[field]).length
-    await until(() => has('deadReason') === 2 && has('outcome') === 4, {
-      timeout: 40_000,
-      message: reader.errors,
-    })
+    await until(() => has('deadReason') === 2 && has('outcome') === 4, { message: reader.errors })
     for (const topic of topics) await upToDate('python', topic, reader)
     expect(await reader.stop(), reader.errors()).toBe(0)
     expect(reader.errors().match(PASSED_OVER)).toHaveLength(4)
@@ -310,9 +306,9 @@ test('the commands of README deliver a signed event', async () => {
 
 test.skipIf(!python)('the Python example ends quietly when its output is no longer read', async () => {
   const reader = read('python3', [join(examples, 'read_events.py'), ...argsOf('pipe', EVENTS)])
-  await until(() => reader.records().length > 0, { timeout: 40_000, message: reader.errors })
+  await until(() => reader.records().length > 0, { message: reader.errors })
   reader.child.stdout?.destroy()
   await sluice.send([{ ...bought, messageId: 'm9' }])
-  await until(() => reader.child.exitCode !== null, { timeout: 40_000, message: reader.errors })
+  await until(() => reader.child.exitCode !== null, { message: reader.errors })
   expect(reader.child.exitCode, reader.errors()).toBe(0)
 })

@@ -243,7 +243,7 @@ test('work that depends on owning a partition finishes before the partition is g
   await first.close()
   expect(order[0]).toBe('first is through')
   expect(first.owns()).toBe(false)
-  await until(second.owns, { timeout: 20_000 })
+  await until(second.owns)
 })
 
 test('a second member joining under load loses nothing, and repeats nothing settled', async () => {
@@ -282,7 +282,7 @@ test('a second member joining under load loses nothing, and repeats nothing sett
   closing(await start(kafka, producer, handle, small))
   await more(500)
   clearInterval(load)
-  await until(() => handled.size === sent, { timeout: 20_000, message: () => `${handled.size} of ${sent}` })
+  await until(() => handled.size === sent, { message: () => `${handled.size} of ${sent}` })
   expect([...handled.values()].filter((times) => times > 1)).toEqual([])
 })
 
@@ -356,13 +356,10 @@ test('after a broker restart every record is handled, from the committed offsets
   )
   await broker.restart('kill')
   await fill(producer, 500, 1_000)
-  await until(() => new Set(handled).size === 1_000, {
-    timeout: 30_000,
-    message: () => `${handled.length} of 1000`,
-  })
+  await until(() => new Set(handled).size === 1_000, { message: () => `${handled.length} of 1000` })
   // what was committed is not handled again
   expect(handled.filter((value) => value < 500)).toHaveLength(500)
-}, 240_000)
+})
 
 const rebalance = { key: HEARTBEAT, error: REBALANCE }
 const noCoordinator = { key: FIND_COORDINATOR, error: NO_COORDINATOR }

@@ -164,8 +164,7 @@ describe('a broker that goes away', () => {
         if (outcome === 'acked') acked.push(...names)
       }
     })
-    const ackedAtLeast = async (count: number) =>
-      expect.poll(() => acked.length, { timeout: 30_000 }).toBeGreaterThan(count)
+    const ackedAtLeast = async (count: number) => expect.poll(() => acked.length).toBeGreaterThan(count)
     await ackedAtLeast(5_000)
     for (const how of ['kill', 'stop'] as const) {
       const before = acked.length
@@ -176,7 +175,7 @@ describe('a broker that goes away', () => {
     await Promise.all(senders)
     const found = new Set((await readAll(kafka, 'work')).map((record) => String(record.value)))
     expect(acked.filter((name) => !found.has(name))).toEqual([])
-  }, 120_000)
+  })
 
   test('records waiting past their deadline are unknown, and are written once Kafka is back', async () => {
     const kafka = await connection([{}], broker.now.brokers)
@@ -197,7 +196,7 @@ describe('a broker that goes away', () => {
     expect(keys.filter((key) => key === 'both').length).toBeGreaterThanOrEqual(600)
     expect(keys).toEqual(expect.arrayContaining(['first', 'under way', 'behind', 'patient']))
     expect(producer.queuedBytes()).toBe(0)
-  }, 60_000)
+  })
 
   test('records not acknowledged before the producer is closed are unknown, never acked', async () => {
     const kafka = await connection([{}], broker.now.brokers)

@@ -169,16 +169,14 @@ test('rebalances repeat and lose nothing', async () => {
   await tail.caughtUp
   await joinAndLeave(kafka, () => everywhere('c'))
   await everywhere('d')
-  await until(() => seen.length >= 16, { timeout: 40_000, message: () => `16 of ${seen}` })
+  await until(() => seen.length >= 16, { message: () => `16 of ${seen}` })
   const values = [0, 1, 2, 3].map((partition) =>
     seen.filter((each) => each.startsWith(`work/${partition}`)).map((each) => each.slice(-1)),
   )
   expect(values).toEqual(Array(4).fill(['a', 'b', 'c', 'd']))
 })
 
-test('a restart of a killed broker repeats and loses nothing', {
-  timeout: 240_000,
-}, async () => {
+test('a restart of a killed broker repeats and loses nothing', async () => {
   const broker = await ownBroker()
   const kafka = await connection([small], broker.now.brokers)
   const write = await writer(kafka)
@@ -187,7 +185,7 @@ test('a restart of a killed broker repeats and loses nothing', {
   await tail.caughtUp
   await broker.restart('kill')
   await write('small', 0, [4, 5])
-  await until(() => seen.length >= 4, { timeout: 60_000, message: () => `4 of ${seen}` })
+  await until(() => seen.length >= 4, { message: () => `4 of ${seen}` })
   expect(seen).toEqual(['small/0@1=2', 'small/0@2=3', 'small/0@3=4', 'small/0@4=5'])
 })
 

@@ -51,12 +51,13 @@ beforeAll(async () => {
   fleet = startFleet({ url: sluice.ingest, writeKey: 'shop-write-key', size: 100 })
   await until(() => fleet.accepted.size > 500, { message: 'calls are accepted' })
   await loseKafka()
-  await until(() => watched.isReady(), { timeout: 30_000, message: 'ingest is ready again' })
+  await until(() => watched.isReady(), { message: 'ingest is ready again' })
   await fleet.drain()
   const routed = async () => (await lag(sluice.connection, { group: 'router', topic: EVENTS })) === 0
-  await until(routed, { timeout: 30_000, message: 'all is routed' })
+  await until(routed, { timeout: 120_000, message: 'all is routed' })
   await watched.close()
-}, 240_000)
+  // it took over 240 s on a busy machine
+}, 480_000)
 
 afterAll(async () => {
   await sluice?.close()
@@ -146,7 +147,7 @@ describe('while Kafka is away for a minute under load', () => {
       const { body } = await sluice.api('get', 'status')
       return (body.problems as { code: string }[]).map(({ code }) => code).join()
     }
-    await until(async () => (await codes()) === 'records_lost', { timeout: 60_000 })
+    await until(async () => (await codes()) === 'records_lost')
   })
 
   test('a client that connects meanwhile waits for Kafka', async () => {
@@ -158,7 +159,7 @@ describe('while Kafka is away for a minute under load', () => {
       (await readAll(sluice.connection, LOG_FAULTS))
         .map(({ value }) => JSON.parse(String(value)))
         .find(({ seenBy }) => seenBy === 'a test')
-    expect(await until(reported, { timeout: 20_000 })).toMatchObject({ topic: EVENTS, to: 5, lost: 7 })
+    expect(await until(reported)).toMatchObject({ topic: EVENTS, to: 5, lost: 7 })
   })
 
   test('the memory of ingest stays bounded', () => {
@@ -194,7 +195,7 @@ describe('while Kafka is away for a minute under load', () => {
       timeout: 120_000,
       message: () => `all is delivered; of ${expected.length}, ${missing().length} are missing`,
     })
-  }, 150_000)
+  })
 })
 
 type Watched = {

@@ -19,7 +19,7 @@ beforeAll(async () => {
   receiver = await startReceiver()
   sluice = await startSystem({ KAFKA_BROKERS: broker.now.brokers })
   await sluice.destination('crm', [receiver.url])
-}, 120_000)
+})
 afterAll(async () => {
   await sluice?.close()
   await Promise.all([broker?.close(), receiver?.close()])
@@ -55,7 +55,7 @@ describe('the log of the processes', () => {
       const arrives = async (messageId: string) => {
         await sluice.send([{ type: 'track', userId: 'u', event: 'E', messageId }])
         const isHere = () => receiver.arrivals.some(({ headers }) => headers['x-message-id'] === messageId)
-        await until(isHere, { timeout: 60_000, message: `${messageId} arrives` })
+        await until(isHere, { message: `${messageId} arrives` })
       }
       await arrives(`before-${name}`)
       const before = new Map(ROLES.map((role) => [role, sluice.logged(role).length]))
@@ -66,7 +66,7 @@ describe('the log of the processes', () => {
       await until(() => ROLES.every(isBack), { message: 'each process says that Kafka is back' })
       // trouble that remains is logged ten seconds later
       const lastAt = () => Math.max(...ROLES.flatMap((role) => since(role).map(({ time }) => Number(time))))
-      await until(() => Date.now() - lastAt() > 16_000, { timeout: 60_000, message: 'nobody says anything' })
+      await until(() => Date.now() - lastAt() > 16_000, { message: 'nobody says anything' })
       for (const role of ROLES)
         expect([role, ...texts(since(role))]).toEqual([
           role,
@@ -74,7 +74,7 @@ describe('the log of the processes', () => {
           'info Kafka can be reached again',
         ])
     },
-    180_000,
+    300_000,
   )
 
   test('has one line while a topic is missing, however often Kafka says so', async () => {
@@ -86,9 +86,8 @@ describe('the log of the processes', () => {
     await admin.disconnect()
     const line = 'warn Kafka lacks a topic that this process uses'
     await until(() => (['router', 'control'] as const).every((role) => texts(since(role)).includes(line)), {
-      timeout: 60_000,
       message: 'both say that a topic is missing',
     })
     expect(texts(since('router').filter(urgent))).toEqual([line])
-  }, 90_000)
+  })
 })

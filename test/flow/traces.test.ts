@@ -121,7 +121,7 @@ test('exported spans contain no users, keys, queries or paths', () => {
 test('a replay of a dead letter begins a trace with a link to the earlier one', async () => {
   await sluice.destination('down', [`${receiver.url}/status/500`])
   await track('given-up')
-  const dead = await until(async () => (await readAll(sluice.connection, DEAD))[0], { timeout: 30_000 })
+  const dead = await until(async () => (await readAll(sluice.connection, DEAD))[0])
   const [, traceId, spanId] = dead.headers.traceparent?.split('-') ?? []
   const gaveUp = await spanWhere((span) => about('given-up')(span) && span.status === 2)
   expect(gaveUp).toMatchObject({ traceId, attributes: { 'error.type': 'attempts_exhausted' } })
@@ -148,13 +148,10 @@ test('while the collector does not answer, events still flow, and processes shut
   await sluice.send(calls.slice(0, 300))
   await sluice.send(calls.slice(300))
   const wanted = calls.map(({ messageId }) => messageId)
-  await until(
-    () => {
-      const seen = new Set(receiver.arrivals.map(({ headers }) => headers['x-message-id']))
-      return wanted.every((id) => seen.has(id))
-    },
-    { timeout: 30_000 },
-  )
+  await until(() => {
+    const seen = new Set(receiver.arrivals.map(({ headers }) => headers['x-message-id']))
+    return wanted.every((id) => seen.has(id))
+  })
   expect(await Promise.all(roles.map(sluice.stop))).toEqual([0, 0, 0, 0])
 })
 
@@ -163,9 +160,7 @@ test('when off, nothing is exported and records have no extra header', async () 
   const before = collector.bodies.length
   await Promise.all(roles.map(sluice.start))
   await track('untraced')
-  await until(() => receiver.arrivals.some(({ headers }) => headers['x-message-id'] === 'untraced'), {
-    timeout: 30_000,
-  })
+  await until(() => receiver.arrivals.some(({ headers }) => headers['x-message-id'] === 'untraced'))
   const [events, deliveries] = await Promise.all(
     [EVENTS, DELIVERIES].map((it) => readAll(sluice.connection, it)),
   )

@@ -61,7 +61,7 @@ describe('a topic that deliveries do not need', () => {
 
   beforeAll(async () => {
     sluice = await startSystem({ RETRY_LADDER: '2s,2s,2s', PARTITIONS: String(partitions) })
-  }, 120_000)
+  })
   afterAll(async () => void (await sluice?.close()))
 
   test('attempts, deleted: deliveries continue, dropped attempts are counted, and writing resumes when it is back', async () => {
@@ -85,7 +85,7 @@ describe('a topic that deliveries do not need', () => {
 
     for (let sent = 0; sent < MANY; sent += 500)
       await sluice.send(Array.from({ length: 500 }, () => track('Many')))
-    await until(() => talker.posts() > MANY, { timeout: 60_000, message: () => `${talker.posts()} POSTs` })
+    await until(() => talker.posts() > MANY, { timeout: 180_000, message: () => `${talker.posts()} POSTs` })
     await until(async () => (await unlogged(sluice)) > 0, { message: 'what is dropped is counted' })
     await until(() => saysOf(sluice, 'Kafka does not take writes').length === 1, {
       message: 'a line says which topic takes no writes',
@@ -117,11 +117,10 @@ describe('a topic that deliveries do not need', () => {
     await until(() => has('flaky', 'delivered'), { message: 'attempts are logged again' })
     await until(() => has('failing', 'cancelled'), { message: 'what was cancelled is logged' })
     await until(() => saysOf(sluice, 'Kafka takes these records again').length === 1, {
-      timeout: 60_000,
       message: () => `one line says that writing goes on: ${JSON.stringify(saysOf(sluice, 'these records'))}`,
     })
     expect(saysOf(sluice, 'Kafka takes writes again')).toHaveLength(1)
-  }, 240_000)
+  }, 480_000)
 
   test('routing continues if router.seen is deleted and created again with fewer partitions', async () => {
     const receiver = await aReceiver()
@@ -143,7 +142,7 @@ describe('a topic that deliveries do not need', () => {
     await sluice.send([track('Last')])
     await until(() => receiver.arrivals.some(({ body }) => JSON.parse(body).event === 'Last'))
     await until(commits, { message: 'the router commits again' })
-  }, 120_000)
+  })
 
   test('events.rejected, deleted: calls are still accepted', async () => {
     await remove(sluice, REJECTED)
@@ -163,5 +162,5 @@ describe('a topic that deliveries do not need', () => {
     }
     expect((await post([track('Good')])).rejected).toBeUndefined()
     await make(sluice, REJECTED)
-  }, 120_000)
+  })
 })
