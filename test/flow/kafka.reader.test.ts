@@ -8,6 +8,7 @@ import type { Range } from '../../kafka/tables/ranges.ts'
 import { openReader, type Reader } from '../../kafka/tables/reader.ts'
 import { JOIN_GROUP, NO_RIGHT, withAnswers } from '../helpers/answers.ts'
 import { closing, connection } from '../helpers/cluster.ts'
+import { until } from '../helpers/until.ts'
 
 const onFatal = (error: Error) => {
   throw error
@@ -129,7 +130,8 @@ test('one that cannot be opened leaves no consumer group behind', async () => {
     throw new Error('no leader')
   })
   await expect(openReader({ connection: kafka, topic: 'work', onFatal })).rejects.toThrow('no leader')
-  expect(await groupsOf(kafka, 'reader.')).toEqual([])
+  // closing waits for it for at most two seconds
+  await until(async () => (await groupsOf(kafka, 'reader.')).length === 0)
 })
 
 test('one whose user may not join its group cannot be opened', async () => {
