@@ -117,12 +117,13 @@ describe('a suppression', () => {
       expect(await keysIn(REJECTED)).toEqual([])
 
       expect((await control.ask('DELETE', `/api/suppressions/${json.id}`)).status).toBe(204)
+      // not its metric, which may be a quarter of a second old
+      const stored = async () => (await keysIn(EVENTS)).filter((each) => each === key).length
       await soon('it is removed', async () => {
-        const then = await suppressed()
-        await identify(userId)
-        return (await suppressed()) === then
+        expect((await identify(userId)).status).toBe(200)
+        return (await stored()) > soFar
       })
-      expect((await keysIn(EVENTS)).filter((each) => each === key)).toHaveLength(soFar + 1)
+      expect(await stored()).toBe(soFar + 1)
     },
   )
 
@@ -152,7 +153,8 @@ test('a disabled source accepts no calls, also in batches, until it is enabled a
 test('a replaced write key works until its overlap ends, by itself', async () => {
   const called = async (writeKey: string) => (await identify('rotating', { writeKey })).status
   onTestFinished(() => shop({ writeKey: 'shop-write-key' }))
-  const ends = new Date(Date.now() + 3_000)
+  // control refuses a time in the past, and a busy machine takes a while to ask it
+  const ends = new Date(Date.now() + 8_000)
   await shop({ writeKey: 'new-write-key', previousWriteKeyExpiresAt: ends.toISOString() })
   await soon('the new key works', async () => (await called('new-write-key')) === 200)
   const before = await called('shop-write-key')
