@@ -86,7 +86,7 @@ describe('partitions that are added under load', () => {
     const { length } = receiver.arrivals
     await until(() => receiver.arrivals.length > length + 200)
     sent = await stop()
-    await until(() => haveArrived(sent), { timeout: 60_000 })
+    await until(() => haveArrived(sent))
   })
 
   test('leave all deliveries with the id that they had', () => {
@@ -101,7 +101,7 @@ describe('partitions that are added under load', () => {
     const { stop } = load('after')
     await until(async () => (await readAll(sluice.connection, DELIVERIES)).length > sent.length + 300)
     const after = await stop()
-    await until(() => haveArrived(after), { timeout: 60_000 })
+    await until(() => haveArrived(after))
     const made = (await readDeliveries(sluice)).map(({ messageId }) => messageId)
     for (const user of new Set(after.keys().map(userOf))) {
       const ofUser = (_: string, index: number) => userOf(index) === user
@@ -114,19 +114,26 @@ describe('partitions that are added under load', () => {
   })
 
   test('drop a call that is sent again after the restart', async () => {
-    const call = track('again', 'u1')
-    await sluice.send([call])
-    await until(() => arrivals().has('again'))
-    await restart('router')
-    await sluice.send([call, track('last', 'u1')])
-    await until(() => arrivals().has('last'))
-    expect(
-      new Set(
-        arrivals()
-          .get('again')
-          ?.map(({ headers }) => headers['x-attempt']),
-      ).size,
-    ).toBe(arrivals().get('again')?.length)
+    const late = () =>
+      sluice.logged('router').filter(({ msg }) => msg.startsWith('routing starts before earlier ids')).length
+    // routing waits two seconds for earlier ids. A busy machine may take longer: then duplicates may pass
+    let inTime = false
+    for (let round = 1; !inTime && round <= 5; round++) {
+      const before = late()
+      const again = `again-${round}`
+      await sluice.send([track(again, 'u1')])
+      await until(() => arrivals().has(again))
+      await restart('router')
+      await sluice.send([track(again, 'u1'), track(`last-${round}`, 'u1')])
+      await until(() => arrivals().has(`last-${round}`))
+      inTime = late() === before
+      if (!inTime) continue
+      const attempts = arrivals()
+        .get(again)
+        ?.map(({ headers }) => headers['x-attempt'])
+      expect(new Set(attempts).size).toBe(attempts?.length)
+    }
+    expect(inTime).toBe(true)
   })
 
   test('are not missed in topics whose number is fixed', () => {

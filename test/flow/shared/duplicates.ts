@@ -61,12 +61,35 @@ async function committed(): Promise<boolean> {
   return ends.every(({ partition, high }) => at.get(partition) === Number(high))
 }
 
+/** What second routers have printed. */
+const printed: string[] = []
+/** Routing waits two seconds for earlier ids. Then duplicates may pass, as the log says. */
+const timesLate = () =>
+  [...sluice.logged('router').map(({ msg }) => msg), ...printed].filter((text) =>
+    text.includes('routing starts before earlier ids are loaded'),
+  ).length
+const MAX_ROUNDS = 5
+
+/** Repeats a test that fails while a router is late, as on a busy machine. @param test gets an id for its source */
+async function unlessLate(id: string, test: (id: string) => Promise<void>): Promise<void> {
+  for (let round = 1; ; round++) {
+    const before = timesLate()
+    try {
+      return await test(`${id}-${round}`)
+    } catch (error) {
+      if (timesLate() === before || round === MAX_ROUNDS) throw error
+    }
+  }
+}
+
 test('a call that a client sends again arrives once, in the same batch or later', async () => {
   const { send, settled } = await shop('again')
   const before = await metric('sluice_router_duplicates_total')
   await send([track('a'), track('a'), track('b')])
   await send([track('b'), track('a')])
   expect(await settled(['u1'])).toEqual(['a', 'b'])
+  // metrics may be a quarter of a second old
+  await until(async () => (await metric('sluice_router_duplicates_total')) >= before + 3)
   expect(await metric('sluice_router_duplicates_total')).toBe(before + 3)
   expect(await metric('sluice_router_ids')).toBeGreaterThanOrEqual(3)
 })
@@ -81,32 +104,38 @@ test('the same id from another user or source is a different event', async () =>
   expect(await other.settled(users)).toHaveLength(users.length)
 })
 
-test.each(['stop', 'kill'] as const)('an id is known after a %s of the router', async (how) => {
-  const { send, settled } = await shop(how)
-  await send(users.map((userId) => track('before', userId)))
-  await settled(users)
-  await until(committed)
-  await sluice[how]('router')
-  await send(users.map((userId) => track('before', userId)))
-  await sluice.start('router')
-  expect(await settled(users)).toHaveLength(users.length)
-})
+test.each(['stop', 'kill'] as const)('an id is known after a %s of the router', (how) =>
+  unlessLate(how, async (id) => {
+    const { send, settled } = await shop(id)
+    await send(users.map((userId) => track('before', userId)))
+    await settled(users)
+    await until(committed)
+    await sluice[how]('router')
+    await send(users.map((userId) => track('before', userId)))
+    await sluice.start('router')
+    expect(await settled(users)).toHaveLength(users.length)
+  }),
+)
 
-test('a second router that takes over partitions knows their ids, and so does the first when it gets them back', async () => {
-  const { send, settled } = await shop('shared')
-  const again = users.map((userId) => track('once', userId))
-  await send(again)
-  await settled(users)
-  const second = await aSecondRouter()
-  await send(again)
-  expect(await settled(users)).toHaveLength(users.length)
-  const meanwhile = users.map((userId) => track('meanwhile', userId))
-  await send(meanwhile)
-  await settled(users)
-  await second.stop()
-  await send([...again, ...meanwhile])
-  expect(await settled(users)).toHaveLength(2 * users.length)
-})
+test('a second router that takes over partitions knows their ids, and so does the first when it gets them back', () =>
+  unlessLate('shared', async (id) => {
+    const { send, settled } = await shop(id)
+    const again = users.map((userId) => track('once', userId))
+    const meanwhile = users.map((userId) => track('meanwhile', userId))
+    await send(again)
+    await settled(users)
+    const second = await aSecondRouter()
+    try {
+      await send(again)
+      expect(await settled(users)).toHaveLength(users.length)
+      await send(meanwhile)
+      await settled(users)
+    } finally {
+      await second.stop()
+    }
+    await send([...again, ...meanwhile])
+    expect(await settled(users)).toHaveLength(2 * users.length)
+  }))
 
 /** Resolves when it owns partitions. */
 async function aSecondRouter() {
@@ -115,14 +144,20 @@ async function aSecondRouter() {
     args: [...NODE_FLAGS, 'router/main.ts'],
     cwd: root,
     env: { PATH: process.env.PATH, ...sluice.env, ROUTER_PORT: String(port) },
-    onLine: planted.heard,
+    onLine(line) {
+      printed.push(line)
+      planted.heard(line)
+    },
   })
   onTestFinished(async () => void (await child.kill()))
   const metrics = () => got(`http://127.0.0.1:${port}/metrics`, { retry: { limit: 0 } }).text()
   // two partitions, or more if the group changes again
-  const loaded = async () =>
-    Number(/^sluice_router_windows_total\{outcome="loaded"\} (\d+)$/m.exec(await metrics())?.[1])
-  await until(async () => (await loaded()) >= 2)
+  const opened = async () =>
+    [...(await metrics()).matchAll(/^sluice_router_windows_total\{outcome="\w+"\} (\d+)$/gm)].reduce(
+      (sum, [, count]) => sum + Number(count),
+      0,
+    )
+  await until(async () => (await opened()) >= 2)
   return child
 }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Receiver, startReceiver } from '../../helpers/receiver.ts'
 import { until } from '../../helpers/until.ts'
-import { sluice } from './system.ts'
+import { delivererFollows, sluice } from './system.ts'
 
 let receiver: Receiver
 beforeAll(async () => {
@@ -55,6 +55,7 @@ test('a rejected event becomes a dead letter with its body, is not retried, and 
     { 'if-match': String(version) },
   )
   expect(put.status).toBe(200)
+  await delivererFollows()
   expect(
     await sluice.api('post', 'replays', { destinationId: 'rejects', what: 'dead', reason: 'rejected' }),
   ).toMatchObject({

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll } from 'vitest'
-import { type System, startSystem } from '../../helpers/system.ts'
+import { aReceiver, type System, startSystem } from '../../helpers/system.ts'
+import { until } from '../../helpers/until.ts'
 
 export const VIEW = 'test-view-token-0123456789'
 
@@ -10,3 +12,17 @@ beforeAll(async () => {
   sluice = await startSystem({ CONTROL_VIEW_TOKEN: VIEW, RETRY_LADDER: '100ms,200ms,2s' })
 })
 afterAll(() => sluice?.close())
+
+/**
+ * Resolves when the deliverer has read all settings up to now. An enabled destination may be a second old; for one that
+ * it does not know, it reads all.
+ */
+export async function delivererFollows(): Promise<void> {
+  const receiver = await aReceiver()
+  const id = `follows-${randomUUID()}`
+  await sluice.api('post', 'sources', { id, name: id, writeKey: id })
+  await sluice.destination(id, [receiver.url], { sourceIds: [id] })
+  await sluice.send([{ type: 'track', userId: 'u1', event: 'Followed' }], id)
+  await until(() => receiver.arrivals.length > 0)
+  for (const path of [`destinations/${id}`, `sources/${id}`]) await sluice.api('delete', path)
+}
