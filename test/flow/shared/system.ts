@@ -20,9 +20,9 @@ afterAll(() => sluice?.close())
 export async function delivererFollows(): Promise<void> {
   const receiver = await aReceiver()
   const id = `follows-${randomUUID()}`
-  await sluice.api('post', 'sources', { id, name: id, writeKey: id })
+  await sluice.api('post', 'sources', { id, name: id, writeKey: `${id}-write-key` })
   await sluice.destination(id, [receiver.url], { sourceIds: [id] })
-  await sluice.send([{ type: 'track', userId: 'u1', event: 'Followed' }], id)
+  await sluice.send([{ type: 'track', userId: 'u1', event: 'Followed' }], `${id}-write-key`)
   await until(() => receiver.arrivals.length > 0)
   for (const path of [`destinations/${id}`, `sources/${id}`]) await sluice.api('delete', path)
 }
