@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { until } from '../../helpers/until.ts'
 import { expectAccessible } from './axe.ts'
 import type { Stage } from './stage.ts'
-import { settle, shoot } from './visit.ts'
+import { settle, shoot, untilFound } from './visit.ts'
 
 const SOURCE = { id: 'app', name: 'App', writeKey: 'app-write-key' }
 
@@ -33,17 +33,11 @@ export function listDeliveries(on: () => Stage): void {
     const { page } = await on().come()
     await page.goto('/destinations/shipping/deliveries')
     const rows = page.getByRole('button', { name: ROW })
-    await until(async () => (await rows.count()) === 3)
+    await untilFound(page, async () => (await rows.count()) === 3)
     // two users' events are routed in any order
     expect((await rows.allInnerTexts()).toSorted()).toEqual(['Ordered', 'Ordered', 'Returned'])
     await page.getByRole('row', { name: /Returned.*Delivered/ }).waitFor()
-    // a busy machine searches in several steps
-    const older = page.getByRole('button', { name: 'Search older deliveries' })
-    await until(async () => {
-      // it may go away just now, as the search is complete
-      if (await older.isVisible()) await older.click({ timeout: 1_000 }).catch(() => undefined)
-      return page.getByText('Search complete.').isVisible()
-    })
+    await untilFound(page, () => page.getByText('Search complete.').isVisible())
     await expectAccessible(page, { where: 'main' })
     await shoot(page, 'deliveries')
     await send('order-4', 'cleo')
@@ -80,7 +74,7 @@ export function listDeliveries(on: () => Stage): void {
     const { page } = await on().come({ colorScheme: 'dark' })
     await page.goto('/destinations/stock/deliveries')
     const rows = page.getByRole('button', { name: ROW })
-    await until(async () => (await rows.count()) === 5)
+    await untilFound(page, async () => (await rows.count()) === 5)
     await page.getByText('Rejected: 404').first().waitFor()
     await page.getByRole('textbox', { name: 'Event' }).fill('Returned')
     await page.keyboard.press('Enter')
@@ -92,18 +86,20 @@ export function listDeliveries(on: () => Stage): void {
     await page.reload()
     await page.getByText('No matching deliveries').waitFor()
     await page.getByRole('button', { name: 'Clear' }).click()
-    await until(async () => (await rows.count()) === 5)
+    await untilFound(page, async () => (await rows.count()) === 5)
     await page.getByRole('textbox', { name: 'User' }).fill('ann')
     await page.keyboard.press('Enter')
-    await until(async () => (await rows.count()) === 2)
+    await untilFound(page, async () => (await rows.count()) === 2)
   })
 
   test('keep their filter while a text is typed, so a click acts on the listed delivery; the text counts when it is applied', async () => {
     const { page } = await on().come()
     await page.goto('/destinations/stock/deliveries')
+    const first = page.getByRole('button', { name: 'Delivery of Ordered, message order-1' })
+    await untilFound(page, () => first.isVisible())
     await page.getByRole('textbox', { name: 'Event' }).fill('Nothing')
     await page.getByRole('textbox', { name: 'User' }).fill('bob')
-    await page.getByRole('button', { name: 'Delivery of Ordered, message order-1' }).click()
+    await first.click()
     const drawer = page.getByRole('dialog', { name: 'Delivery' })
     await drawer.getByText(/^POST /).waitFor()
     await page.keyboard.press('Escape')

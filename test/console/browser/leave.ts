@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
 import { until } from '../../helpers/until.ts'
 import { ADMIN, type Stage } from './stage.ts'
-import { settle } from './visit.ts'
+import { endSessionAt, settle } from './visit.ts'
 
 export function leaveForms(on: () => Stage): void {
   beforeAll(() => on().sluice.destination('form', [`${on().good.url}/form`], { name: 'Form' }))
@@ -61,14 +61,14 @@ export function leaveForms(on: () => Stage): void {
   })
 
   test('at the end of a session, the sign-in covers a dialog, and Escape does not close the dialog', async () => {
-    const { page, context } = await on().come({ isNew: true })
+    const { page } = await on().come({ isNew: true })
     await page.goto('/')
     // this view's dialog mounts after the sign-in
     await page.getByRole('link', { name: 'Sources', exact: true }).click()
     await page.getByRole('button', { name: 'New source' }).click()
     const name = page.getByRole('dialog', { name: 'New source' }).getByRole('textbox', { name: 'Name' })
     await name.fill('Typed before')
-    await context.clearCookies()
+    await endSessionAt(page, 'POST', 'sources')
     await page.getByRole('button', { name: 'Create source' }).click()
     const signIn = page.getByRole('dialog', { name: 'Your session has ended' })
     const token = signIn.getByRole('textbox', { name: 'Control token' })
@@ -83,13 +83,15 @@ export function leaveForms(on: () => Stage): void {
   })
 
   test('if the session ends during a preview, the console asks to sign in and then makes the preview', async () => {
-    const { page, context } = await on().come({ isNew: true })
+    const { page } = await on().come({ isNew: true })
     await page.goto('/destinations/form/rules')
     const preview = page.getByRole('region', { name: 'Preview' })
     await preview.getByRole('status').getByText(/./).waitFor()
-    await context.clearCookies()
+    await endSessionAt(page, 'POST', 'destinations/preview')
     await preview.getByRole('button', { name: 'Refresh' }).click()
     const signIn = page.getByRole('dialog', { name: 'Your session has ended' })
+    await signIn.waitFor()
+    await page.unrouteAll()
     await signIn.getByRole('textbox', { name: 'Control token' }).fill(ADMIN)
     await signIn.getByRole('button', { name: 'Sign in' }).click()
     await signIn.waitFor({ state: 'detached' })

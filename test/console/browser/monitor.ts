@@ -3,7 +3,7 @@ import { until } from '../../helpers/until.ts'
 import { expectAccessible } from './axe.ts'
 import { writeDeadLetters } from './dead-letters.ts'
 import type { Stage } from './stage.ts'
-import { move, shoot } from './visit.ts'
+import { move, shoot, untilFound } from './visit.ts'
 
 export function monitor(on: () => Stage): void {
   beforeAll(async () => {
@@ -54,6 +54,7 @@ export function monitor(on: () => Stage): void {
     await page.getByText('No such event').waitFor()
     await move(page, '/deliveries?userId=anna')
     await page.getByRole('heading', { name: 'track “Kept”' }).waitFor()
+    await untilFound(page, async () => (await page.getByRole('article').count()) >= 2)
     expect(await page.getByRole('article').count()).toBe(2)
   })
 

@@ -5,7 +5,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { until } from '../../helpers/until.ts'
 import { expectAccessible } from './axe.ts'
 import { ADMIN, type Stage } from './stage.ts'
-import { copied, move, shoot, signIn } from './visit.ts'
+import { copy, move, shoot, signIn } from './visit.ts'
 
 const signed = (body: string, secret: string) => createHmac('sha1', secret).update(body).digest('hex')
 
@@ -24,9 +24,8 @@ export function setUp(on: () => Stage): void {
     await shoot(page, 'sign-in-refused')
   })
 
-  test('from an empty system to the first event in under a minute', async () => {
+  test('from an empty system to the first event', async () => {
     const { page } = await on().come({ as: 'nobody' })
-    const began = Date.now()
     await signIn(page, ADMIN)
     await page.getByText('Send your first event').waitFor()
     await shoot(page, 'first-steps')
@@ -64,14 +63,12 @@ export function setUp(on: () => Stage): void {
     // the default name is the URL's host
     await page.getByRole('switch', { name: `Turn ${new URL(on().good.url).host} on` }).click()
     await page.getByText('Waiting for the first event').waitFor()
-    await page.getByRole('button', { name: 'Copy curl snippet' }).click()
-    const command = await copied(page)
+    const command = await copy(page, 'Copy curl snippet')
     // the router applies a change within a second
     await until(async () => {
       await promisify(execFile)('sh', ['-c', command])
       return page.getByText('The first event has arrived').isVisible()
     })
-    expect(Date.now() - began).toBeLessThan(60_000)
     await shoot(page, 'set-up-first-event')
     await page.getByRole('link', { name: 'Finish' }).click()
     await page.getByRole('tab', { name: 'Health', selected: true }).waitFor()
@@ -214,8 +211,7 @@ export function setUp(on: () => Stage): void {
       expect.objectContaining({ name: 'iOS app', kind: 'mobile' }),
     )
     await page.getByText('No calls yet').waitFor()
-    await page.getByRole('button', { name: 'Copy write key of iOS app' }).click()
-    const writeKey = await copied(page)
+    const writeKey = await copy(page, 'Copy write key of iOS app')
     await page.getByRole('tab', { name: 'Go' }).click()
     await page.getByText(`analytics.New("${writeKey}")`).waitFor()
 

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
+import { until } from '../../helpers/until.ts'
 
 export type VisitOptions = {
   colorScheme?: 'light' | 'dark'
@@ -59,8 +60,9 @@ export async function visit(
   await page.emulateMedia({ colorScheme })
   await page.setViewportSize(VIEWPORT)
   onTestFinished(async () => {
+    // a request may be on its way to a handler
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
     if (isLast) await context.close()
-    else await page.unrouteAll()
     expect(wrong.filter((text) => !reports.test(text))).toEqual([])
   })
   return { page, context }
@@ -87,6 +89,17 @@ export async function move(page: Page, path: string): Promise<void> {
   await page.getByLabel('Loading').first().waitFor({ state: 'detached' })
 }
 
+/** Like `until`. On a busy machine, a search takes several steps: after the first that finds something, only on request. */
+export function untilFound(page: Page, isFound: () => Promise<boolean>): Promise<boolean> {
+  const older = page.getByRole('button', { name: /^Search older / })
+  return until(async () => {
+    if (await isFound()) return true
+    // it may go away just now, as the search is complete
+    if (await older.isVisible()) await older.click({ timeout: 1_000 }).catch(() => undefined)
+    return false
+  })
+}
+
 export async function settle(page: Page): Promise<void> {
   await page.evaluate(`new Promise(requestAnimationFrame).then(() => Promise.allSettled(document.getAnimations()
     .filter(({ effect }) => effect.getComputedTiming().iterations !== Infinity)
@@ -100,4 +113,21 @@ export async function shoot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path, animations: 'disabled' })
 }
 
-export const copied = (page: Page): Promise<string> => page.evaluate('navigator.clipboard.readText()')
+/** Clicks a button that copies. @returns the copied text */
+export async function copy(page: Page, button: string): Promise<string> {
+  // or it could be what was copied before
+  await page.evaluate("navigator.clipboard.writeText('')")
+  await page.getByRole('button', { name: button }).click()
+  return until(() => page.evaluate<string>('navigator.clipboard.readText()'))
+}
+
+/**
+ * Ends the session as the page makes this request: if it ended before, another request could find that out, and the
+ * sign-in would cover what the test clicks.
+ */
+export function endSessionAt(page: Page, method: string, path: string): Promise<unknown> {
+  return page.route(`**/api/${path}`, async (route) => {
+    if (route.request().method() === method) await page.context().clearCookies()
+    await route.continue()
+  })
+}
