@@ -107,8 +107,9 @@ func TestCloseEndsInTimeAlthoughTheHTTPClientDoesNot(t *testing.T) {
 	h := newHanging(t)
 	c, f := newClient(t, "http://localhost:1")
 	c.HTTPClient = &http.Client{Transport: h}
-	c.CloseTimeout = 10 * time.Millisecond
+	c.FlushAt, c.CloseTimeout = 1, 10*time.Millisecond
 	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+	until(t, "the request is under way", func() bool { return h.now.Load() == 1 })
 	if err := c.Close(); !errors.Is(err, ErrNotSent) || !strings.Contains(err.Error(), "(last attempt: no response yet)") {
 		t.Fatalf("got %v", err)
 	}
@@ -136,6 +137,7 @@ func TestRequestsThatDoNotEndAreFewAndKeepTheirBodies(t *testing.T) {
 			t.Fatalf("got %v", failure.Err)
 		}
 	}
+	until(t, "the last ones have begun", func() bool { return h.now.Load() >= maxAbandoned })
 	if most := h.most.Load(); most != maxAbandoned {
 		t.Fatalf("%d were under way", most)
 	}
