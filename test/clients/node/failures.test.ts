@@ -85,7 +85,7 @@ describe('calls that the service rejects from within a batch', () => {
 
   test('do not make close() fail', async () => {
     const service = await startService(() => rejected(0))
-    const { analytics, failures } = clientOf(service, { closeTimeout: 5_000 })
+    const { analytics, failures } = clientOf(service, { closeTimeout: 60_000 })
     analytics.track(track(0))
     await analytics.close()
     expect(failures).toHaveLength(1)

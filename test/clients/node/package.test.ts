@@ -14,7 +14,7 @@ const exec = promisify(execFile)
 const project = fileURLToPath(new URL('../../../', import.meta.url))
 const source = join(project, 'clients/node')
 const tsc = join(project, 'node_modules/.bin/tsc')
-const patience = { timeout: 180_000 }
+const patience = { timeout: 360_000 }
 
 let folder = ''
 let app = ''
@@ -41,7 +41,7 @@ beforeAll(async () => {
   await writeFile(join(app, 'package.json'), '{ "private": true, "type": "module" }')
   const quiet = ['--prefer-offline', '--no-audit', '--no-fund']
   await exec('npm', ['install', ...quiet, tarball], { cwd: app })
-}, 180_000)
+}, 360_000)
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
 

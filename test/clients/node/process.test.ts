@@ -6,23 +6,21 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { Analytics } from '../../../clients/node/index.ts'
 import { until } from '../../helpers/until.ts'
 import { run } from './program.ts'
-import { deadEndpoint, startService } from './service.ts'
-
-const patience = { timeout: 60_000 }
+import { DEAD_ENDPOINT, startService } from './service.ts'
 
 describe('a process that has nothing left to do', () => {
-  test('ends with a client that has no calls', patience, async () => {
+  test('ends with a client that has no calls', async () => {
     const service = await startService()
     expect(await run('calls-and-ends', [service.endpoint, '0']).ended).toEqual({ code: 0, signal: null })
   })
 
-  test('ends with a client whose connection is still open', patience, async () => {
+  test('ends with a client whose connection is still open', async () => {
     const service = await startService()
     expect(await run('calls-and-ends', [service.endpoint, '3', 'flush']).ended).toMatchObject({ code: 0 })
     expect(service.calls()).toHaveLength(3)
   })
 
-  test('sends queued calls without waiting for flushAfter, and ends', patience, async () => {
+  test('sends queued calls without waiting for flushAfter, and ends', async () => {
     const service = await startService()
     const { ended, complained } = run('calls-and-ends', [service.endpoint, '3'])
     expect(await ended).toMatchObject({ code: 0 })
@@ -30,22 +28,21 @@ describe('a process that has nothing left to do', () => {
     expect(complained()).toBe('')
   })
 
-  test('retries maxRetries times, reports the failure, and ends', patience, async () => {
-    const endpoint = await deadEndpoint()
-    const { ended, complained } = run('calls-and-ends', [endpoint, '3'])
+  test('retries maxRetries times, reports the failure, and ends', async () => {
+    const { ended, complained } = run('calls-and-ends', [DEAD_ENDPOINT, '3'])
     expect(await ended).toMatchObject({ code: 0 })
     const [first, second] = complained()
       .split('\n')
       .filter((line) => line.includes('AnalyticsWarning'))
     expect(first).toContain(
-      `[SLUICE_TRYING_AGAIN] AnalyticsWarning: Calls cannot be delivered to ${endpoint}v1/batch at the moment; retrying: connect ECONNREFUSED`,
+      `[SLUICE_TRYING_AGAIN] AnalyticsWarning: Calls cannot be delivered to ${DEAD_ENDPOINT}v1/batch at the moment; retrying: connect ECONNREFUSED`,
     )
     expect(second).toMatch(/AnalyticsWarning: 3 calls could not be delivered \(gave_up\).*ECONNREFUSED/)
   })
 
-  test('reports only the failure if the retry warning is disabled', patience, async () => {
+  test('reports only the failure if the retry warning is disabled', async () => {
     const flags = ['--disable-warning=SLUICE_TRYING_AGAIN']
-    const { ended, complained } = run('calls-and-ends', [await deadEndpoint(), '3'], flags)
+    const { ended, complained } = run('calls-and-ends', [DEAD_ENDPOINT, '3'], flags)
     await ended
     expect(complained()).toMatch(/3 calls could not be delivered/)
     expect(complained()).not.toContain('SLUICE_TRYING_AGAIN')
@@ -53,26 +50,21 @@ describe('a process that has nothing left to do', () => {
 })
 
 describe('on SIGTERM', () => {
-  test(
-    'clients with closeOnSigterm send queued calls, then the signal ends the process',
-    patience,
-    async () => {
-      const service = await startService()
-      const { printed, kill, ended } = run('terminated', [service.endpoint])
-      await until(() => printed() === 'ready\n', patience)
-      kill('SIGTERM')
-      expect(await ended).toEqual({ code: null, signal: 'SIGTERM' })
-      expect(service.calls()).toHaveLength(2)
-    },
-  )
+  test('clients with closeOnSigterm send queued calls, then the signal ends the process', async () => {
+    const service = await startService()
+    const { printed, kill, ended } = run('terminated', [service.endpoint])
+    await until(() => printed() === 'ready\n')
+    kill('SIGTERM')
+    expect(await ended).toEqual({ code: null, signal: 'SIGTERM' })
+    expect(service.calls()).toHaveLength(2)
+  })
 
   test.each(['on', 'once'])(
     'a listener of the program (%s) must end the process, and is called once',
-    patience,
     async (how) => {
       const service = await startService()
       const { printed, kill, ended } = run('terminated', [service.endpoint, how])
-      await until(() => printed() === 'ready\n', patience)
+      await until(() => printed() === 'ready\n')
       kill('SIGTERM')
       expect(await ended).toEqual({ code: 7, signal: null })
       expect(printed()).toBe('ready\nown\n')
@@ -80,10 +72,10 @@ describe('on SIGTERM', () => {
     },
   )
 
-  test('a listener that leaves the exit to others does not keep the process running', patience, async () => {
+  test('a listener that leaves the exit to others does not keep the process running', async () => {
     const service = await startService()
     const { printed, kill, ended } = run('terminated', [service.endpoint, 'signal-exit'])
-    await until(() => printed() === 'ready\n', patience)
+    await until(() => printed() === 'ready\n')
     kill('SIGTERM')
     expect(await ended).toEqual({ code: null, signal: 'SIGTERM' })
     expect(printed()).toBe('ready\nalone\n')
@@ -94,10 +86,10 @@ describe('on SIGTERM', () => {
     ['where the library closes the clients', '', { signal: 'SIGTERM' }, /^.*1 call could not be delivered/gm],
     ['where the listener of the README does', 'readme', { code: 0 }, /^.*1 call could not be delivered/gm],
     ['where onFailure throws', 'throws', { signal: 'SIGTERM' }, /^.*onFailure has failed/gm],
-  ])('what is lost is said before the process ends, %s', patience, async (_where, how, end, line) => {
+  ])('what is lost is said before the process ends, %s', async (_where, how, end, line) => {
     const service = await startService(() => ({ status: 401 }))
     const { printed, complained, kill, ended } = run('terminated', [service.endpoint, how])
-    await until(() => printed() === 'ready\n', patience)
+    await until(() => printed() === 'ready\n')
     kill('SIGTERM')
     expect(await ended).toMatchObject(end)
     expect(complained().match(line)).toHaveLength(2)
@@ -114,18 +106,14 @@ describe('on SIGTERM', () => {
     return join(folder, 'node/index.ts')
   }
 
-  test(
-    'two copies of the library in one process send queued calls, and the process ends',
-    patience,
-    async () => {
-      const service = await startService()
-      const { printed, complained, kill, ended } = run('terminated', [service.endpoint, '', await copied()])
-      await until(() => printed() === 'ready\n', { ...patience, message: complained })
-      kill('SIGTERM')
-      expect(await ended).toEqual({ code: null, signal: 'SIGTERM' })
-      expect(service.calls()).toHaveLength(2)
-    },
-  )
+  test('two copies of the library in one process send queued calls, and the process ends', async () => {
+    const service = await startService()
+    const { printed, complained, kill, ended } = run('terminated', [service.endpoint, '', await copied()])
+    await until(() => printed() === 'ready\n', { message: complained })
+    kill('SIGTERM')
+    expect(await ended).toEqual({ code: null, signal: 'SIGTERM' })
+    expect(service.calls()).toHaveLength(2)
+  })
 
   test('there is no listener without closeOnSigterm or after close()', async () => {
     const options = { writeKey: 'k', endpoint: 'http://localhost:1/' }
@@ -145,10 +133,10 @@ describe('memory is bounded by maxQueueBytes', () => {
   const MEMORY = BYTES * 1.5 + 2 * 1024 * 1024
 
   test.each([
-    ['nothing listens', deadEndpoint],
+    ['nothing listens', async () => DEAD_ENDPOINT],
     ['nothing answers', async () => (await startService(() => 'hang')).endpoint],
     ['onFailure is done with nothing', async () => (await startService(() => ({ status: 400 }))).endpoint],
-  ])('while %s', { timeout: 120_000 }, async (_what, endpoint) => {
+  ])('while %s', async (_what, endpoint) => {
     const args = [await endpoint(), String(BYTES), String(MEMORY)]
     const { printed, complained, ended } = run('floods', args, ['--expose-gc'])
     expect(await ended, complained()).toMatchObject({ code: 0 })

@@ -1,6 +1,6 @@
 import { Agent } from 'node:http'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type Answer, clientOf, deadEndpoint, numbersOf, startService, track, warnings } from './service.ts'
+import { type Answer, clientOf, DEAD_ENDPOINT, numbersOf, startService, track, warnings } from './service.ts'
 
 beforeEach(() => void warnings())
 
@@ -35,7 +35,9 @@ describe('a batch is retried until it succeeds, with the same calls and the time
     const sentAt = bodies.map((body) => Date.parse(body.sentAt))
     for (const [index, { at }] of service.arrivals.entries()) {
       expect(sentAt[index]).toBeLessThanOrEqual(at)
-      expect(sentAt[index]).toBeGreaterThanOrEqual(service.arrivals[index - 1]?.at ?? 0)
+      // the service of a busy machine may read a request when the next one has been sent
+      const before = answer === 'hang' ? (sentAt[index - 1] ?? 0) + 190 : service.arrivals[index - 1]?.at
+      if (index > 0) expect(sentAt[index]).toBeGreaterThanOrEqual(before ?? 0)
     }
     expect(failures).toEqual([])
   })
@@ -148,7 +150,7 @@ describe('a batch is given up after maxRetries', () => {
   )
 
   test('if nothing listens', async () => {
-    const { analytics, failures } = clientOf({ endpoint: await deadEndpoint() }, { maxRetries: 2 })
+    const { analytics, failures } = clientOf({ endpoint: DEAD_ENDPOINT }, { maxRetries: 2 })
     analytics.track(track(0))
     await analytics.flush()
     expect(failures).toMatchObject([
@@ -157,7 +159,7 @@ describe('a batch is given up after maxRetries', () => {
   })
 
   test('if none of several addresses listens, with a reason for each', async () => {
-    const { port } = new URL(await deadEndpoint())
+    const { port } = new URL(DEAD_ENDPOINT)
     const addresses = ['127.0.0.2', '127.0.0.3'].map((address) => ({ address, family: 4 }))
     const http = new Agent({ lookup: (_name, _options, done) => done(null, addresses) })
     const { analytics, failures } = clientOf(
@@ -195,7 +197,7 @@ describe('a batch is given up after maxRetries', () => {
     // Node takes no error for a success
     for (const http of thrown() ? [throwing, reporting] : [throwing]) {
       const { analytics, failures } = clientOf(
-        { endpoint: await deadEndpoint() },
+        { endpoint: DEAD_ENDPOINT },
         { maxRetries: 1, agent: { http } },
       )
       analytics.track(track(0))

@@ -192,7 +192,7 @@ test('connections are made by the agent option, and close() leaves them open', a
   onTestFinished(() => http.destroy())
   const { analytics } = clientOf(
     { endpoint: 'http://nowhere.invalid/' },
-    { agent: { http }, closeTimeout: 5_000 },
+    { agent: { http }, closeTimeout: 60_000 },
   )
   analytics.track(track(0))
   await analytics.close()

@@ -38,7 +38,10 @@ export async function startService(answers: Answers = () => ({})): Promise<Servi
   const arrivals: Arrival[] = []
   const connections: Socket[] = []
   const server = createServer(async (request, response) => {
-    const raw = Buffer.concat(await request.toArray())
+    const chunks = await request.toArray().catch(() => undefined)
+    // the client has given it up before it was read
+    if (!chunks) return
+    const raw = Buffer.concat(chunks)
     const { method = '', url: path = '', headers } = request
     const text = (headers['content-encoding'] === 'gzip' ? gunzipSync(raw) : raw).toString()
     const connection = connections.indexOf(request.socket) + 1
@@ -75,13 +78,8 @@ function give(response: ServerResponse, answer: Answer): void {
   }
 }
 
-export async function deadEndpoint(): Promise<string> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return `http://127.0.0.1:${port}/`
-}
+/** Nothing listens there, and no other test can get this port. */
+export const DEAD_ENDPOINT = 'http://127.0.0.1:9/'
 
 /** Sends only on flush(). Closed at the end of the test. */
 export function clientOf(service: Pick<Service, 'endpoint'>, options: Partial<Options> = {}) {
