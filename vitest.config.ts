@@ -21,7 +21,7 @@ export default defineConfig({
     reporters: ['default', './test/setup/count.ts'],
     sequence: { sequencer: LongestFirst },
     // for what workers have started, and the removal of its files
-    teardownTimeout: 30_000,
+    teardownTimeout: 90_000,
     projects: [
       // without isolation, each worker loads the imports once: otherwise they would take half of the time of pure tests
       {
@@ -32,8 +32,8 @@ export default defineConfig({
           globalSetup: ['test/setup/scratch.ts'],
           isolate: false,
           // with both projects at once on two cores, a test that takes 2 s alone took 9 s
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
           expect: { poll },
           maxWorkers,
         },

@@ -20,7 +20,9 @@ export async function until<T>(
   const began = performance.now()
   const pause = () =>
     Math.min(LONGEST_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, (performance.now() - began) / 20))
-  for (; performance.now() - began < timeout; await sleep(pause())) {
+  // once more after the timeout: this process may have been held up since the last look
+  for (let isLast = false; !isLast; await sleep(pause())) {
+    isLast = performance.now() - began >= timeout
     try {
       const value = await condition()
       if (isTrue(value)) return value

@@ -83,18 +83,13 @@ for (const { what, can, render, renderLeast } of deployed)
       expect(secrets.map(({ metadata }) => metadata.namespace)).toEqual(['sluice', 'sluice'])
     })
 
-    test.skipIf(!hasSchemas)(
-      "is what Kubernetes' schemas allow, with no field that they do not know",
-      { timeout: 60_000 },
-      () => {
-        const input = JSON.stringify([...objects, ...renderLeast(), ...secrets])
-        expect(execFileSync('python3', [validator], { input, encoding: 'utf8' })).toBe('')
-      },
-    )
+    test.skipIf(!hasSchemas)("is what Kubernetes' schemas allow, with no field that they do not know", () => {
+      const input = JSON.stringify([...objects, ...renderLeast(), ...secrets])
+      expect(execFileSync('python3', [validator], { input, encoding: 'utf8' })).toBe('')
+    })
 
     test.skipIf(!canCheckOperators)(
       'is what the Prometheus operator and KEDA define, with no field that they do not know',
-      { timeout: 120_000 },
       () => {
         expect(of('PodMonitor')).toHaveLength(1)
         expect(of('ScaledObject')).toHaveLength(2)
@@ -104,7 +99,6 @@ for (const { what, can, render, renderLeast } of deployed)
 
     test.skipIf(!canCheckOperators)(
       'would be refused with a wrong or unknown field in an object for an operator',
-      { timeout: 120_000 },
       () => {
         const [monitor] = of('PodMonitor')
         const [scaled] = of('ScaledObject')

@@ -17,7 +17,7 @@ test.each([
   async (_, close) => {
     const parts = polling(close)
     const { close: end } = poll(parts)
-    await vi.waitUntil(() => parts.read.mock.calls.length > 1, { timeout: 10_000 })
+    await vi.waitUntil(() => parts.read.mock.calls.length > 1, { timeout: 30_000 })
     expect(parts.open).toHaveBeenCalledTimes(2)
     expect(parts.onFailed).toHaveBeenCalledOnce()
     await end()

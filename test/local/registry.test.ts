@@ -27,21 +27,23 @@ async function startBoth() {
 
 /** Repeated while the registry cannot write; the id stays the same. */
 const registered = (...call: Parameters<typeof register>) =>
-  until(() => register(...call), { timeout: 25_000 })
+  until(() => register(...call), { timeout: 90_000 })
 
 async function register(url: string, subject: string, schema: string): Promise<number> {
   const response = await fetch(`${url}/subjects/${subject}/versions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ schema: JSON.stringify({ type: 'record', name: schema, fields: [] }) }),
-    signal: AbortSignal.timeout(3_000),
+    signal: AbortSignal.timeout(15_000),
   })
   if (!response.ok) throw new Error(`registering answered ${response.status}`)
   const answer: unknown = await response.json()
   return z.object({ id: z.number() }).parse(answer).id
 }
 
-test('the registry survives a restart of the broker, and its ids survive kill -9 of the registry', async () => {
+test('the registry survives a restart of the broker, and its ids survive kill -9 of the registry', {
+  timeout: 360_000,
+}, async () => {
   const { broker, registry } = await startBoth()
   const first = await registered(registry.url, 'one', 'First')
   await broker.kill()

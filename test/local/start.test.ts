@@ -65,6 +65,7 @@ async function tryIt(printed: string): Promise<void> {
   let output = ''
   for (const stream of [shell.stdout, shell.stderr]) stream.on('data', (data) => (output += data))
   const [, signature, body = ''] = await until(() => /^([0-9a-f]{40}) (\{"version":1.*\})$/m.exec(output), {
+    timeout: 90_000,
     message: () => `${commands}\n${output}`,
   })
   expect(signature).toBe(createHmac('sha1', 's3cret').update(body).digest('hex'))
@@ -72,7 +73,7 @@ async function tryIt(printed: string): Promise<void> {
 }
 
 test('npm start works as printed, leaves nothing running when npm is killed, and then delivers every event', {
-  timeout: 360_000,
+  timeout: 600_000,
 }, async () => {
   const receiver = await aReceiver()
   const folder = await temporaryFolder()
@@ -139,7 +140,7 @@ test('npm start works as printed, leaves nothing running when npm is killed, and
   // something is set up now
   expect([npm, again].map(({ output }) => /^Try it/m.test(output()))).toEqual([true, false])
   await until(() => arrived().size === 10_000, {
-    timeout: 60_000,
+    timeout: 120_000,
     message: () => `all arrived: ${arrived().size}`,
   })
   // only what was in flight, or not committed, is sent again, with the same id

@@ -21,7 +21,7 @@ export async function setup({ vitest }: TestProject): Promise<void> {
   process.env.NODE_COMPILE_CACHE = join(folder, COMPILED)
   vitest.onClose(async () => {
     // the workers are ending now, and with them what they have started
-    const ended = until(() => processesIn(folder).length === 0, { timeout: 15_000 })
+    const ended = until(() => processesIn(folder).length === 0, { timeout: 60_000 })
     const alive = await ended.then(
       () => [],
       () => processesIn(folder),
