@@ -38,11 +38,11 @@ test('goes on while control starts, or a proxy in front of it answers 5xx', asyn
   const context = aContext({ env: { SLUICE_URL, CONTROL_TOKEN: 'x' } })
   const out = { ...context.out, closed: reader.signal }
   const ended = run(['tail', 'shop', '--json'], { ...context, out })
-  await until(() => context.out.said.length === 2, { timeout: 20_000 })
+  await until(() => context.out.said.length === 2)
   reader.abort()
   expect(await ended).toBe(0)
   expect(context.out.said[1]).toBe(`{"event":"call","data":${JSON.stringify(CALL)}}`)
-}, 30_000)
+})
 
 test('prints every report of skipped calls, even if the number repeats', async () => {
   const reader = new AbortController()
@@ -147,33 +147,29 @@ test.each([
     `missed  Calls may be missing above. To find them: sluice events find --source shop --since ${secondOf(2)} --until ${secondOf(15)}`,
   ],
   [['events', '--json'], `{"event":"missed","data":{"since":"${secondOf(2)}","until":"${secondOf(15)}"}}`],
-])(
-  '%j prints that calls may be missing, and how to find them',
-  async (args, line) => {
-    const callsOf = (calls: number[]) =>
-      calls.map((call) => {
-        const data = JSON.stringify({ ...CALL, receivedAt: secondOf(call) })
-        return `event: call\nid: ${call}\ndata: ${data}\n\n`
-      })
-    const ready = 'event: ready\ndata: {"calls":3}\n\n'
-    let asked = 0
-    const SLUICE_URL = await serving((_, response) => {
-      asked += 1
-      if (asked === 1) stream(response).end([...callsOf([0, 1, 2]), ready].join(''))
-      else stream(response).write([...callsOf([5, 6, 7]), ready].join(''))
+])('%j prints that calls may be missing, and how to find them', async (args, line) => {
+  const callsOf = (calls: number[]) =>
+    calls.map((call) => {
+      const data = JSON.stringify({ ...CALL, receivedAt: secondOf(call) })
+      return `event: call\nid: ${call}\ndata: ${data}\n\n`
     })
-    const reader = new AbortController()
-    const context = aContext({ env: { SLUICE_URL, CONTROL_TOKEN: 'x' } })
-    const out = { ...context.out, closed: reader.signal }
-    const ended = run(['tail', ...args], { ...context, out })
-    const missed = () => context.out.said.filter((each) => each.includes('missed'))
-    await until(() => missed().length > 0, { timeout: 20_000 })
-    reader.abort()
-    expect(await ended).toBe(0)
-    expect(missed()).toEqual([line])
-  },
-  30_000,
-)
+  const ready = 'event: ready\ndata: {"calls":3}\n\n'
+  let asked = 0
+  const SLUICE_URL = await serving((_, response) => {
+    asked += 1
+    if (asked === 1) stream(response).end([...callsOf([0, 1, 2]), ready].join(''))
+    else stream(response).write([...callsOf([5, 6, 7]), ready].join(''))
+  })
+  const reader = new AbortController()
+  const context = aContext({ env: { SLUICE_URL, CONTROL_TOKEN: 'x' } })
+  const out = { ...context.out, closed: reader.signal }
+  const ended = run(['tail', ...args], { ...context, out })
+  const missed = () => context.out.said.filter((each) => each.includes('missed'))
+  await until(() => missed().length > 0)
+  reader.abort()
+  expect(await ended).toBe(0)
+  expect(missed()).toEqual([line])
+})
 
 test.each([
   [[], []],
@@ -203,8 +199,11 @@ test('ends with an error if the answer is not a stream of events', async () => {
 test('a silent stream ends, so that it is opened again', async () => {
   const control = await serving((_, response) => void stream(response).write('event: ready\ndata: {}\n\n'))
   const { signal } = new AbortController()
-  const events = listen({ control, token: 'x' }, { path: 'live', signal, silenceMs: 20 })
-  expect((await Array.fromAsync(events)).map(({ event }) => event)).toEqual(['ready'])
+  // a busy machine may need longer than this for the answer
+  const [first, ...others] = await until(() =>
+    Array.fromAsync(listen({ control, token: 'x' }, { path: 'live', signal, silenceMs: 100 })),
+  )
+  expect([first?.event, others]).toEqual(['ready', []])
 })
 
 test('a control that accepts the connection and never answers is unreachable', async () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { closeUnread } from '../../http/close-unread.ts'
 import { delayResponse, shareConnections } from '../../http/connections.ts'
 import { limitUnread } from '../../http/unread.ts'
@@ -287,7 +287,14 @@ test('a request of a proxy gets 503 before its connection is closed for another,
   expect(await answers(other)).toBe(true)
 })
 
+/** A refused connection waits for its client without a limit. */
+function lingerForever(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+}
+
 test('a proxy that still sends the body gets the 503, not a reset', async () => {
+  lingerForever()
   const { dial, late, open } = await shared(2, ['127.0.0.2/32'])
   const first = await dial('127.0.0.2', UNFINISHED)
   await dial('127.0.0.2', UNFINISHED)
@@ -313,6 +320,7 @@ test('a client that leaves refused connections open keeps nobody out', async () 
 })
 
 test('a request behind one that was refused is not handled', async () => {
+  lingerForever()
   const { dial, late } = await shared(2, ['127.0.0.2/32'])
   const first = await dial('127.0.0.2', UNFINISHED)
   await dial('127.0.0.2', UNFINISHED)

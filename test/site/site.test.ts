@@ -9,12 +9,13 @@ import { filesIn } from '../../site/finish.ts'
 import { violationsIn } from '../console/browser/axe.ts'
 import { chromiumPath, launchChromium } from '../console/browser/chromium.ts'
 import { api } from '../control/api.ts'
+import { until } from '../helpers/until.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'sluice-site-'))
 const pageAt = (name: string) => readFile(join(folder, name), 'utf8')
 
 // VitePress changes its process's environment
-beforeAll(() => promisify(execFile)(process.execPath, ['site/main.ts', '--folder', folder]))
+beforeAll(() => promisify(execFile)(process.execPath, ['site/main.ts', '--folder', folder]), 300_000)
 afterAll(() => rm(folder, { recursive: true }))
 
 test('the command prints its usage if an option is wrong', async () => {
@@ -85,10 +86,17 @@ describe.skipIf(!chromiumPath)('in a browser, served by control', () => {
     return { page, origin, reported }
   }
 
+  /** The page comes as HTML. Until its script runs, nothing happens on a click. */
+  async function openRunning(...asked: Parameters<typeof open>) {
+    const opened = await open(...asked)
+    await until(() => opened.page.evaluate<boolean>("'__vue_app__' in document.querySelector('#app')"))
+    return opened
+  }
+
   const heading = (page: Page) => page.getByRole('heading', { level: 1 }).innerText()
 
   test('a reader searches for a word and gets to its page', async () => {
-    const { page, reported } = await open('/docs/')
+    const { page, reported } = await openRunning('/docs/')
     await page.getByRole('button', { name: 'Search' }).first().click()
     await page.getByRole('searchbox').fill('suppression')
     await page.getByRole('option').first().waitFor()
@@ -112,7 +120,7 @@ describe.skipIf(!chromiumPath)('in a browser, served by control', () => {
   })
 
   test('on a phone, the menu leads to every page, and no page is wider than the screen', async () => {
-    const { page, reported } = await open('/docs/guides/rules.html', {
+    const { page, reported } = await openRunning('/docs/guides/rules.html', {
       viewport: { width: 390, height: 800 },
     })
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)

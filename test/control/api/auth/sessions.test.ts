@@ -10,6 +10,7 @@ import {
   SESSION_S,
 } from '../../../../control/api/auth/sessions.ts'
 import type { FencedWriter } from '../../../../kafka/produce/transactions.ts'
+import { until } from '../../../helpers/until.ts'
 import { ADMIN, api, VIEW } from '../../api.ts'
 import { shop } from '../../in-memory.ts'
 import { tasksInMemory } from '../../tasks-in-memory.ts'
@@ -420,7 +421,7 @@ describe('in the cookies of a request', () => {
     expect(sessionIn(header.replaceAll('sluice_session', '__Host-sluice_session'), 'https')).toBe(session)
   })
 
-  test('broken escapes take no longer than other cookies', () => {
+  test('broken escapes take no longer than other cookies', async () => {
     const cookies = (value: string) =>
       Array.from({ length: 2_000 }, (_, index) => `a${index}=${value}`).join(';')
     const fastest = (header: string) => {
@@ -431,7 +432,8 @@ describe('in the cookies of a request', () => {
       })
       return Math.min(...times)
     }
-    expect(fastest(cookies('%'))).toBeLessThan(fastest(cookies('a')) * 4)
+    // not until V8 has compiled both
+    await until(() => fastest(cookies('%')) < fastest(cookies('a')) * 4)
   })
 })
 
