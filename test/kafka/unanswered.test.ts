@@ -81,14 +81,15 @@ test.concurrent('a client whose first broker is silent asks the next one', async
   const [first, second] = [await silent(context), await silent(context)]
   const kafka = new Kafka({
     brokers: [first, second].map(({ port }) => `127.0.0.1:${port}`),
-    // shorter than the time until a broker is probed
     requestTimeout: 50,
     connectionTimeout: 10_000,
+    // the second try is also the last
     retry: { initialRetryTime: 10, maxRetryTime: 10, retries: 1 },
     logLevel: logLevel.NOTHING,
   })
   await expect(kafka.admin().connect()).rejects.toThrow()
-  expect([first.connections(), second.connections()]).toEqual([1, 1])
+  // more if this process is held up for a second: then both are probed
+  for (const broker of [first, second]) expect(broker.connections()).toBeGreaterThanOrEqual(1)
 })
 
 test.concurrent('a broker that does not answer a probe is given up long before its request times out', async (context) => {
