@@ -78,6 +78,8 @@ describe.skipIf(!chromiumPath)('in a browser, served by control', () => {
     const origin = await app.listen({ host: '127.0.0.1', port: 0 })
     const page = await browser.newPage(options)
     onTestFinished(() => page.close())
+    // on a busy machine, the interactive description took a minute to appear
+    page.setDefaultTimeout(120_000)
     const reported: string[] = []
     page.on('console', (message) => void (message.type() === 'error' && reported.push(message.text())))
     page.on('pageerror', (error) => void reported.push(String(error)))
