@@ -114,6 +114,7 @@ export const FAULT_CODES = [
   'too_large',
   'address_forbidden',
   'unknown_source',
+  'notices_only',
   'unknown_destination',
   'unknown_delivery',
   'destination_disabled',

@@ -46,11 +46,21 @@ function resource(kind: Class, all: (facts: Facts) => Facts['audiences']): Repla
 
     faults(body, { facts, old }) {
       if (old) return sourceFixed(body, old)
-      return [...unknownSource(body.sourceId, { facts, path: ['sourceId'] }), ...keyFaults(body, facts)]
+      return [
+        ...unknownSource(body.sourceId, { facts, path: ['sourceId'] }),
+        ...noticesSource(body, facts),
+        ...keyFaults(body, facts),
+      ]
     },
 
     uses: () => [],
   }
+}
+
+function noticesSource({ sourceId }: Members, { sources }: Pick<Facts, 'sources'>): Fault[] {
+  if (typeof sourceId !== 'string' || sources.get(sourceId)?.kind !== 'notices') return []
+  const message = 'a source of notices has only the calls of Sluice itself: choose another source'
+  return [{ pointer: '/sourceId', code: 'notices_only', message }]
 }
 
 /** Receivers that learned about users from one source get changes from it. */

@@ -1,11 +1,13 @@
 import { describe, expect, test, vi } from 'vitest'
 import { partitionOf } from '../../../kafka/produce/partition.ts'
 import type { Sync } from '../../../schemas/task.ts'
+import type { Source } from '../../../settings/settings.ts'
 import { ADMIN, api, VIEW } from '../api.ts'
 import { inMemory, now, shop } from '../in-memory.ts'
 
 const other = { ...shop, id: 'app', writeKey: 'app-write-key' }
-const records = { sources: [shop, other] }
+const ops: Source = { ...shop, id: 'ops', writeKey: 'ops-write-key', kind: 'notices' }
+const records = { sources: [shop, other, ops] }
 const body = { name: 'High Value Users (EU)', sourceId: 'shop' }
 
 describe.each(['audience', 'trait'] as const)('an %s', (kind) => {
@@ -38,6 +40,7 @@ describe.each(['audience', 'trait'] as const)('an %s', (kind) => {
     ['nothing', {}, ['/name required', '/sourceId required']],
     ['a name without letter or digit', { ...body, name: '!?' }, ['/name no_key']],
     ['an unknown source', { ...body, sourceId: 'nope' }, ['/sourceId unknown_source']],
+    ['a source of notices', { ...body, sourceId: 'ops' }, ['/sourceId notices_only']],
     ['a key of its own', { ...body, key: 'vip' }, ['/key unknown_field']],
   ])('of %s is refused', async (_, given, expected) => {
     const { status, json } = await api(records).ask(post(given))
