@@ -150,12 +150,12 @@ test('a restart keeps the counts of the log and of the hour before', async () =>
   })
 })
 
-test('a source of kind notices tells of a webhook in trouble, and after a restart that it works again', async () => {
+test('notices report that a webhook fails, and that it works again, even after a restart', async () => {
   await sluice.api('post', 'sources', { id: 'ops', name: 'Ops', kind: 'notices', writeKey: 'ops-write-key' })
   await sluice.destination('pager', [`${receiver.url}/notices`], { sourceIds: ['ops'] })
   const notices = () => {
     const arrived = receiver.arrivals.filter(({ path }) => path === '/notices')
-    // a slow answer is a timeout, and its notice comes again
+    // if the answer is late, the notice is sent again
     const distinct = new Map(arrived.map(({ headers, body }) => [headers['x-message-id'], JSON.parse(body)]))
     return [...distinct.values()].map(({ event, properties: { destinationId, lastError } }) => [
       event,

@@ -34,13 +34,13 @@ const CHECK_MS = 5_000
 /** In one transaction, for which other writes wait. */
 const AT_ONCE = 500
 
-/** Writes a call to each enabled source of kind `notices` when a webhook changes its state. */
+/** When the state of a webhook changes, writes a notice for each enabled source of kind `notices`. */
 export function sendNotices(parts: NoticeParts): { close(): Promise<void> } {
   const check = createCheck(parts)
   let checking: Promise<void> | undefined
   const timer = setInterval(() => {
     checking ??= check()
-      .catch((err: unknown) => parts.log.warn({ err }, 'notices cannot be written and will be retried'))
+      .catch((err: unknown) => parts.log.warn({ err }, 'notices could not be written and will be retried'))
       .finally(() => {
         checking = undefined
       })
@@ -65,7 +65,7 @@ export function createCheck(parts: NoticeParts): () => Promise<void> {
       sourceIds.map((sourceId) => noticeOf(change, { sourceId, now })),
     )
     const outcome = await producer.produce(events.map((event) => eventRecord(event, encode)))
-    if (outcome !== 'acked') throw new Error(`Kafka has not stored them (${outcome})`)
+    if (outcome !== 'acked') throw new Error(`Kafka did not store the notices (${outcome})`)
     await remember(
       changes.map(({ id, state }) => announcedRecord(id, state === 'healthy' ? undefined : state)),
     )
@@ -114,7 +114,7 @@ const identifiedTargets = perObject((destination: Destination) =>
 
 const written = new Counter({
   name: 'sluice_control_notices_total',
-  help: 'Notices that this process has written, by the new state of the webhook.',
+  help: 'Changes of webhooks that this process has reported in notices, by new state.',
   labelNames: ['state'],
   registers: [registry],
 })

@@ -227,13 +227,13 @@ export function setUp(on: () => Stage): void {
     await shoot(page, 'source-live')
   })
 
-  test('a source of notices says that Sluice sends its calls, and offers no write key', async () => {
+  test('a source of kind notices says that Sluice sends its calls, and shows no write key', async () => {
     const { page } = await on().come()
     await page.goto('/sources')
     await page.getByRole('button', { name: 'New source' }).click()
     await page.getByRole('textbox', { name: 'Name' }).fill('Alarms')
     await page.getByRole('combobox', { name: 'Kind' }).selectOption('Notices from Sluice')
-    await page.getByText('Calls of others are rejected with 403').waitFor()
+    await page.getByText('All other calls get 403').waitFor()
     await page.getByRole('button', { name: 'Create source' }).click()
     await page.getByRole('heading', { name: 'Notices from Sluice' }).waitFor()
     await page.getByText('No calls yet').waitFor()
