@@ -1,8 +1,9 @@
-import { assert, describe, expect, test } from 'vitest'
+import { afterEach, assert, describe, expect, test, vi } from 'vitest'
 import { type Announced, createAnnounced, noticeId } from '../../../control/tasks/notices/announced.ts'
 import { createWatch, noticeOf } from '../../../control/tasks/notices/decide.ts'
-import { createCheck } from '../../../control/tasks/notices/notices.ts'
+import { createCheck, sendNotices } from '../../../control/tasks/notices/notices.ts'
 import { targetsOf } from '../../../delivery/targets.ts'
+import { CLOSE_MS } from '../../../kafka/client.ts'
 import type { OutRecord } from '../../../kafka/produce/produce.ts'
 import type { Event } from '../../../schemas/event.ts'
 import type { Destination, Source } from '../../../settings/settings.ts'
@@ -63,6 +64,10 @@ describe('a change of state', () => {
 })
 
 describe('notices', () => {
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
   const ops: Source = { ...shop, id: 'ops', kind: 'notices' }
   const hook = (more: Partial<Destination> = {}): Destination => ({
     ...crm,
@@ -77,6 +82,8 @@ describe('notices', () => {
       isAway: false,
       isWriterAway: false,
       health: 'failing' as State,
+      isFresh: true,
+      unreadable: 0,
       sources: new Map(sources.map((each) => [each.id, each])),
       destinations: new Map(destinations.map((each) => [each.id, each])),
     }
@@ -99,7 +106,7 @@ describe('notices', () => {
     }
     const parts: Parameters<typeof createCheck>[0] = {
       owns: () => state.owns,
-      settings: state,
+      settings: { ...state, countUnreadable: () => state.unreadable },
       health: {
         webhooks: ({ webhooks }) =>
           webhooks.map((_, urlIndex) => ({
@@ -111,6 +118,7 @@ describe('notices', () => {
             lastDeliveredAt: 500,
           })),
       },
+      attempts: { isFresh: () => state.isFresh },
       tasks: { announced: announced.states, table: { caughtUp: async () => {} } },
       taskWriter: {
         async write(decide) {
@@ -208,6 +216,17 @@ describe('notices', () => {
     expect(names()).toEqual([])
   })
 
+  test('are written by a process only for as long as it has the tasks', async () => {
+    const destinations = Array.from({ length: 1_200 }, (_, nth) => hook({ id: `d${nth}` }))
+    const { parts, state, events } = control({ destinations })
+    const produce: typeof parts.producer.produce = (written) => {
+      state.owns = false
+      return parts.producer.produce(written)
+    }
+    await createCheck({ ...parts, producer: { produce } })()
+    expect(events.length).toBeLessThan(destinations.length)
+  })
+
   test('are written for every enabled source of kind notices, and for no other', async () => {
     const others = [shop, { ...ops, id: 'off', enabled: false }, { ...ops, id: 'more' }]
     const { check, names } = control({ sources: [ops, ...others] })
@@ -245,6 +264,52 @@ describe('notices', () => {
     state.health = 'idle'
     await check()
     expect([names(), announced.size]).toEqual([['ops: Webhook Failing'], 0])
+  })
+
+  test('know which webhooks were in trouble when settings can be read again', async () => {
+    const { check, names, state, announced } = control()
+    await check()
+    const { sources, destinations } = { sources: [...state.sources], destinations: [...state.destinations] }
+    state.unreadable = 1
+    state.destinations.clear()
+    await check()
+    state.sources.clear()
+    await check()
+    expect(announced.size).toBe(1)
+    state.unreadable = 0
+    state.health = 'healthy'
+    for (const [id, each] of sources) state.sources.set(id, each)
+    for (const [id, each] of destinations) state.destinations.set(id, each)
+    await check()
+    expect(names()).toEqual(['ops: Webhook Failing', 'ops: Webhook Recovered'])
+  })
+
+  test('wait again for as long after an outage of Kafka, in which states were old', async () => {
+    vi.useFakeTimers()
+    const { parts, state, names } = control()
+    const check = createCheck({ ...parts, delayMs: MINUTE })
+    await check()
+    vi.advanceTimersByTime(MINUTE)
+    state.isFresh = false
+    await check()
+    state.isFresh = true
+    await check()
+    expect(names()).toEqual([])
+    vi.advanceTimersByTime(MINUTE)
+    await check()
+    expect(names()).toEqual(['ops: Webhook Failing'])
+  })
+
+  test('that Kafka does not take do not hold up the end of the process', async () => {
+    vi.useFakeTimers()
+    const { parts } = control()
+    const produce = vi.fn(() => new Promise<never>(() => {}))
+    const { close } = sendNotices({ ...parts, producer: { produce } })
+    await vi.advanceTimersByTimeAsync(5_000)
+    expect(produce).toHaveBeenCalledOnce()
+    const closing = close()
+    await vi.advanceTimersByTimeAsync(CLOSE_MS)
+    await closing
   })
 
   test('report all webhooks in trouble when their source is created', async () => {
