@@ -172,7 +172,7 @@ test('notices report that a webhook fails, and that it works again, even after a
   await sluice.stop('control')
   receiver.answerWith(200)
   await sluice.start('control')
-  // a webhook is healthy once its last failure is 30 s old
+  // a webhook is healthy again once its last failure is 30 s old
   await until(
     async () => {
       await send(1)

@@ -24,7 +24,7 @@ export type NoticeParts = {
   /** Only one process sends notices. */
   owns: () => boolean
   settings: Pick<Settings, 'sources' | 'destinations' | 'countUnreadable'>
-  /** What `health` knows is from them. */
+  /** `health` is derived from them. */
   attempts: Pick<Attempts, 'isFresh'>
   health: Pick<Health, 'webhooks'>
   tasks: { announced: Tasks['announced']; table: Pick<Tasks['table'], 'caughtUp'> }
@@ -83,7 +83,7 @@ export function createCheck(parts: NoticeParts): () => Promise<void> {
     if ('unavailable' in outcome) throw outcome.unavailable
   }
 
-  // without its settings, a webhook that was announced looks as if it were gone
+  // an announced webhook whose settings cannot be read looks as if it were removed
   const areAllRead = () => settings.countUnreadable('source') + settings.countUnreadable('destination') === 0
 
   return async () => {

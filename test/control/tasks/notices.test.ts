@@ -216,7 +216,7 @@ describe('notices', () => {
     expect(names()).toEqual([])
   })
 
-  test('are written by a process only for as long as it has the tasks', async () => {
+  test('are written only until the process loses the tasks', async () => {
     const destinations = Array.from({ length: 1_200 }, (_, nth) => hook({ id: `d${nth}` }))
     const { parts, state, events } = control({ destinations })
     const produce: typeof parts.producer.produce = (written) => {
@@ -266,7 +266,7 @@ describe('notices', () => {
     expect([names(), announced.size]).toEqual([['ops: Webhook Failing'], 0])
   })
 
-  test('know which webhooks were in trouble when settings can be read again', async () => {
+  test('report a recovery even if settings could not be read meanwhile', async () => {
     const { check, names, state, announced } = control()
     await check()
     const { sources, destinations } = { sources: [...state.sources], destinations: [...state.destinations] }
@@ -284,7 +284,7 @@ describe('notices', () => {
     expect(names()).toEqual(['ops: Webhook Failing', 'ops: Webhook Recovered'])
   })
 
-  test('wait again for as long after an outage of Kafka, in which states were old', async () => {
+  test('wait for the full delay again after an outage of Kafka, which makes states outdated', async () => {
     vi.useFakeTimers()
     const { parts, state, names } = control()
     const check = createCheck({ ...parts, delayMs: MINUTE })
@@ -300,7 +300,7 @@ describe('notices', () => {
     expect(names()).toEqual(['ops: Webhook Failing'])
   })
 
-  test('that Kafka does not take do not hold up the end of the process', async () => {
+  test('that Kafka does not accept do not delay a shutdown', async () => {
     vi.useFakeTimers()
     const { parts } = control()
     const produce = vi.fn(() => new Promise<never>(() => {}))

@@ -468,7 +468,7 @@ describe('broken escapes and plus signs in a query', () => {
       })
       return Math.min(...times)
     }
-    // not until V8 has compiled both
+    // true only once V8 has compiled both
     await until(() => fastest(fields('%E0%A4=%')) / fastest(fields('%41%41=%41')) < 10)
     await until(() => fastest(`a=${'+'.repeat(60_000)}`) / fastest(`a=${'y'.repeat(60_000)}`) < 5)
     // as it was before
