@@ -102,12 +102,15 @@ const isoTime = (time: number) => new Date(time).toISOString()
 
 function textOf({ target, destination, health: { lastError }, state }: Change): string {
   const webhook = `Webhook ${target.urlIndex + 1} of ${destination.name} (${target.origin})`
-  const reason = lastError?.status ?? lastError?.code ?? 'no answer'
+  const known = lastError?.status ?? lastError?.code
+  const reason = known ? `: ${known}` : ''
   switch (state) {
     case 'failing':
-      return `${webhook} is failing: ${reason}. Its events are retried.`
+      return lastError?.outcome === 'refused'
+        ? `${webhook} is failing${reason}. Its events are not retried.`
+        : `${webhook} is failing${reason}. Its events are retried.`
     case 'rejecting':
-      return `${webhook} rejects events: ${reason}. Rejected events are not retried.`
+      return `${webhook} rejects events${reason}. Rejected events are not retried.`
     case 'healthy':
       return `${webhook} works again.`
   }

@@ -4,6 +4,7 @@ import { createWatch } from '../../../control/tasks/notices/decide.ts'
 import { createCheck, sendNotices } from '../../../control/tasks/notices/notices.ts'
 import { CLOSE_MS } from '../../../kafka/client.ts'
 import type { OutRecord } from '../../../kafka/produce/produce.ts'
+import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Event } from '../../../schemas/event.ts'
 import type { Destination, Source } from '../../../settings/settings.ts'
 import { anAttempt } from '../attempts-in-memory.ts'
@@ -173,6 +174,24 @@ describe('notices', () => {
     })
     expect(JSON.stringify([events, records.map((each) => String(each.key) + each.value)])).not.toMatch(
       /T0KEN|s3cret/,
+    )
+  })
+
+  test('say that refused events are not retried, and no reason that is not known', async () => {
+    const { parts, events } = control()
+    const textWith = async (lastError: Attempt | null) => {
+      const webhooks: typeof parts.health.webhooks = (of) =>
+        parts.health.webhooks(of).map((each) => ({ ...each, lastError }))
+      events.length = 0
+      await createCheck({ ...parts, tasks: { ...parts.tasks, announced: new Map() }, health: { webhooks } })()
+      return JSON.parse(events[0]?.properties ?? '').text
+    }
+    const refused = anAttempt({ outcome: 'refused', status: null, code: 'address_forbidden' })
+    expect(await textWith(refused)).toBe(
+      'Webhook 1 of CRM (https://hooks.example) is failing: address_forbidden. Its events are not retried.',
+    )
+    expect(await textWith(null)).toBe(
+      'Webhook 1 of CRM (https://hooks.example) is failing. Its events are retried.',
     )
   })
 
