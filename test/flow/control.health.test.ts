@@ -157,14 +157,13 @@ test('a source of kind notices tells of a webhook in trouble, and after a restar
     const arrived = receiver.arrivals.filter(({ path }) => path === '/notices')
     // a slow answer is a timeout, and its notice comes again
     const distinct = new Map(arrived.map(({ headers, body }) => [headers['x-message-id'], JSON.parse(body)]))
-    return [...distinct.values()].map(({ event, properties: { destinationId, lastError } }) => [
-      event,
-      destinationId,
-      lastError.status,
-    ])
+    // on a slow machine, there may be notices about others
+    return [...distinct.values()].flatMap(({ event, properties: { destinationId, lastError } }) =>
+      destinationId === 'bad' ? [[event, lastError.status]] : [],
+    )
   }
   await until(() => notices().length > 0)
-  expect(notices()).toEqual([['Webhook Failing', 'bad', 500]])
+  expect(notices()).toEqual([['Webhook Failing', 500]])
   const call = { json: { type: 'track', userId: 'u1', event: 'Forged' }, username: 'ops-write-key' }
   const refused = await got.post(`${sluice.ingest}/v1/track`, { ...call, throwHttpErrors: false })
   expect([refused.statusCode, JSON.parse(refused.body).code]).toEqual([403, 'notices_only'])
@@ -178,11 +177,11 @@ test('a source of kind notices tells of a webhook in trouble, and after a restar
       await send(1)
       return notices().length > 1
     },
-    { timeout: 90_000 },
+    { timeout: 180_000 },
   )
   expect(notices()).toEqual([
-    ['Webhook Failing', 'bad', 500],
-    ['Webhook Recovered', 'bad', 500],
+    ['Webhook Failing', 500],
+    ['Webhook Recovered', 500],
   ])
 })
 
