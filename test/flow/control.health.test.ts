@@ -157,14 +157,13 @@ test('notices report that a webhook fails, and that it works again, even after a
     const arrived = receiver.arrivals.filter(({ path }) => path === '/notices')
     // if the answer is late, the notice is sent again
     const distinct = new Map(arrived.map(({ headers, body }) => [headers['x-message-id'], JSON.parse(body)]))
-    return [...distinct.values()].map(({ event, properties: { destinationId, lastError } }) => [
-      event,
-      destinationId,
-      lastError.status,
-    ])
+    // on a slow machine, there may be notices about other webhooks
+    return [...distinct.values()].flatMap(({ event, properties: { destinationId, lastError } }) =>
+      destinationId === 'bad' ? [[event, lastError.status]] : [],
+    )
   }
   await until(() => notices().length > 0)
-  expect(notices()).toEqual([['Webhook Failing', 'bad', 500]])
+  expect(notices()).toEqual([['Webhook Failing', 500]])
   const call = { json: { type: 'track', userId: 'u1', event: 'Forged' }, username: 'ops-write-key' }
   const refused = await got.post(`${sluice.ingest}/v1/track`, { ...call, throwHttpErrors: false })
   expect([refused.statusCode, JSON.parse(refused.body).code]).toEqual([403, 'notices_only'])
@@ -178,11 +177,11 @@ test('notices report that a webhook fails, and that it works again, even after a
       await send(1)
       return notices().length > 1
     },
-    { timeout: 90_000 },
+    { timeout: 180_000 },
   )
   expect(notices()).toEqual([
-    ['Webhook Failing', 'bad', 500],
-    ['Webhook Recovered', 'bad', 500],
+    ['Webhook Failing', 500],
+    ['Webhook Recovered', 500],
   ])
 })
 

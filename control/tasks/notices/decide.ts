@@ -102,7 +102,8 @@ const isoTime = (time: number) => new Date(time).toISOString()
 
 function textOf({ target, destination, health: { lastError }, state }: Change): string {
   const webhook = `Webhook ${target.urlIndex + 1} of ${destination.name} (${target.origin})`
-  const reason = lastError ? `: ${lastError.status ?? lastError.code}` : ''
+  const known = lastError?.status ?? lastError?.code
+  const reason = known ? `: ${known}` : ''
   const retried =
     lastError?.outcome === 'refused'
       ? 'Refused deliveries are not retried.'

@@ -237,6 +237,7 @@ export function setUp(on: () => Stage): void {
     await page.getByRole('button', { name: 'Create source' }).click()
     await page.getByRole('heading', { name: 'Notices from Sluice' }).waitFor()
     await page.getByText('No calls yet').waitFor()
+    await page.getByText('Notices appear here as soon as Sluice sends them').waitFor()
     await page.getByRole('tab', { name: 'Settings' }).click()
     await page.getByRole('textbox', { name: 'Name' }).waitFor()
     expect(await page.getByRole('button', { name: /write key/i }).count()).toBe(0)
