@@ -204,7 +204,7 @@ const environment = z.object({
     .refine((ms) => ms <= 60_000, 'must be at most 1m: a POST that waits for its response occupies a slot')
     .prefault('5s'),
   DEDUP_WINDOW: durationMs.prefault('1h'),
-  /** How long a webhook is in a new state before a notice says so. */
+  /** How long a new state of a webhook must last before a notice is sent. */
   NOTICE_DELAY: durationMs.prefault('1m'),
   /** Concurrent POSTs per lane and process. As many more may be late (deliverer/lane/slots.ts). */
   DELIVERY_SLOTS: whole(1, 65_536).default(512),

@@ -50,7 +50,7 @@ export default defineConfig({
           globalSetup: ['test/setup/scratch.ts', 'test/setup/kafka.ts'],
           setupFiles: ['test/setup/no-leaks.ts'],
           isolate: false,
-          // for several waits (`until`): a busy machine takes tens of seconds to start four processes
+          // a test waits several times (`until`), and a busy machine takes tens of seconds to start four processes
           testTimeout: 300_000,
           hookTimeout: 300_000,
           expect: { poll },

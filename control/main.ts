@@ -52,7 +52,7 @@ await run('control', async (context) => {
   ready = () =>
     settings.isLoaded() && background.tasks.isLoaded() ? undefined : 'the settings are not loaded yet'
   log.info({ url }, 'control starting')
-  await start(activity.health)
+  await start(activity)
   log.info({ url }, 'control ready')
   await resealSettings({ settings, writer, keys: config.configKeys, log })
 })

@@ -35,7 +35,7 @@ export type System = {
     json?: object,
     headers?: Record<string, string>,
   ): Promise<{ status: number; body: Record<string, unknown> }>
-  /** Resolves when the router uses as many destinations as there are. */
+  /** Resolves when the router uses as many destinations as exist. */
   routerFollows(): Promise<void>
   /** Creates a destination for the source `shop`. Resolves when the router uses it. */
   destination(id: string, webhooks: string[], more?: object): Promise<void>
@@ -65,7 +65,7 @@ export type SystemOptions = {
   observer?: Observer
 }
 
-/** Longer than a process takes at most to shut down (SHUTDOWN_MS). */
+/** Longer than a shutdown may take (SHUTDOWN_MS). */
 const GRACE_MS = 30_000
 
 export async function startSystem({

@@ -20,7 +20,7 @@ export async function until<T>(
   const began = performance.now()
   const pause = () =>
     Math.min(LONGEST_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, (performance.now() - began) / 20))
-  // once more after the timeout: this process may have been held up since the last look
+  // checks once more after the timeout, because this process may have been held up since the last check
   for (let isLast = false; !isLast; await sleep(pause())) {
     isLast = performance.now() - began >= timeout
     try {

@@ -85,7 +85,10 @@ const table = {
     'No source has this write key. Send it as the user name of basic auth, or as writeKey in the body or the query.',
   ],
   source_disabled: [403, 'The source is disabled.'],
-  notices_only: [403, 'Only Sluice itself sends the calls of this source, because its kind is notices.'],
+  notices_only: [
+    403,
+    'The source is of kind notices, so only Sluice sends its calls: use the write key of another source.',
+  ],
   not_found: [
     404,
     'Send calls to POST /v1/{identify,track,page,screen,group,alias} or /v1/batch. GET /openapi.json describes the API.',

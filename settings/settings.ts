@@ -109,7 +109,7 @@ export const sourceShape = z.strictObject({
     .enum(['web', 'mobile', 'server', 'notices'])
     .optional()
     .describe(
-      'What sends the calls. Default: `server`. For `web` and `mobile`, calls without `context.ip` get the address of their request. `notices`: Sluice itself, when a webhook fails or works again; calls of others get 403 `notices_only`.',
+      'What sends the calls. Default: `server`. For `web` and `mobile`, calls without `context.ip` get the address of their request. For `notices`, Sluice sends the calls, when a webhook fails or works again; all others get 403 `notices_only`.',
     ),
   ip: z
     .enum(['full', 'truncated', 'none'])

@@ -10,11 +10,10 @@ import { openCodec, openRegistry } from '../../schemas/registry.ts'
 import type { Task } from '../../schemas/task.ts'
 import { DELIVERIES, EVENTS } from '../../schemas/topics.ts'
 import type { Settings } from '../../settings/follow.ts'
-import type { Health } from '../activity/health/health.ts'
 import { createSemaphore } from '../api/concurrency.ts'
 import { openReaders, performSync, type Readers } from './audiences/perform.ts'
 import { performDeletion } from './deletions/perform.ts'
-import { sendNotices } from './notices/notices.ts'
+import { type NoticeParts, sendNotices } from './notices/notices.ts'
 import { forgetReplay, performReplay } from './replays/perform.ts'
 import type { ReplayRouteParts } from './replays/routes.ts'
 import { type Perform, stillOwned } from './scheduler.ts'
@@ -28,7 +27,7 @@ export type Background = {
   readerOf: Readers['readerOf']
   rangesOf: ReplayRouteParts['rangesOf']
   /** Resolves once pending tasks have started. */
-  start(health: Pick<Health, 'webhooks'>): Promise<void>
+  start(activity: Pick<NoticeParts, 'attempts' | 'health'>): Promise<void>
 }
 
 type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'tracer' | 'onFatal' | 'onAway'> & {
@@ -62,13 +61,14 @@ export async function openBackground(parts: Parts): Promise<Background> {
   watchTasks(tasks)
   watchProducer(producer)
 
-  async function start(health: Pick<Health, 'webhooks'>): Promise<void> {
+  async function start({ attempts, health }: Parameters<Background['start']>[0]): Promise<void> {
     await Promise.all([settings.loaded, tasks.loaded])
     const running = { connection, tasks, taskWriter, perform, cleanUp, producer, onFatal }
     const { owns } = closing.adopt(await runTasks(running), close)
     const noticing = {
       owns,
       settings,
+      attempts,
       health,
       tasks,
       taskWriter,

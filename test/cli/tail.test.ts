@@ -199,7 +199,7 @@ test('ends with an error if the answer is not a stream of events', async () => {
 test('a silent stream ends, so that it is opened again', async () => {
   const control = await serving((_, response) => void stream(response).write('event: ready\ndata: {}\n\n'))
   const { signal } = new AbortController()
-  // a busy machine may need longer than this for the answer
+  // repeats, because a busy machine may take longer than 100 ms to answer
   const [first, ...others] = await until(() =>
     Array.fromAsync(listen({ control, token: 'x' }, { path: 'live', signal, silenceMs: 100 })),
   )

@@ -116,7 +116,7 @@ describe('settings as files', () => {
 
   test('declared settings are effective: the call arrives with its headers and its signature', async () => {
     const args = ['send', 'track', '--source', 'web', '--user', 'u1', '--event', 'Signed Up']
-    // a call that ingest or the router gets before the settings would be refused, or forwarded to no one
+    // before ingest and the router have the settings, a call would be refused or not forwarded
     await sluice.routerFollows()
     await sluice.send([{ type: 'identify', userId: 'first' }], 'web-write-key')
     const out = await done([...args, '--properties', '{"plan": "pro"}', '--message-id', 'sent-1'])

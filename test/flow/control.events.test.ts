@@ -154,7 +154,7 @@ test('shows what the call turned off, and rejected calls', async () => {
   ])
   const [off] = await all('messageId=not-to-us')
   expect(off?.destinations.map(({ reason }) => reason)).toEqual(Array(4).fill('integrations'))
-  // ingest waits a second at most for the record of a rejected call
+  // ingest waits at most a second for the record of a rejected call
   const rejected = await until(async () => {
     const found = await all('messageId=nameless')
     return found.length > 0 && found

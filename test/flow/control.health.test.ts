@@ -150,21 +150,20 @@ test('a restart keeps the counts of the log and of the hour before', async () =>
   })
 })
 
-test('a source of kind notices tells of a webhook in trouble, and after a restart that it works again', async () => {
+test('notices report that a webhook fails, and that it works again, even after a restart', async () => {
   await sluice.api('post', 'sources', { id: 'ops', name: 'Ops', kind: 'notices', writeKey: 'ops-write-key' })
   await sluice.destination('pager', [`${receiver.url}/notices`], { sourceIds: ['ops'] })
   const notices = () => {
     const arrived = receiver.arrivals.filter(({ path }) => path === '/notices')
-    // a slow answer is a timeout, and its notice comes again
+    // if the answer is late, the notice is sent again
     const distinct = new Map(arrived.map(({ headers, body }) => [headers['x-message-id'], JSON.parse(body)]))
-    return [...distinct.values()].map(({ event, properties: { destinationId, lastError } }) => [
-      event,
-      destinationId,
-      lastError.status,
-    ])
+    // on a slow machine, there may be notices about other webhooks
+    return [...distinct.values()].flatMap(({ event, properties: { destinationId, lastError } }) =>
+      destinationId === 'bad' ? [[event, lastError.status]] : [],
+    )
   }
   await until(() => notices().length > 0)
-  expect(notices()).toEqual([['Webhook Failing', 'bad', 500]])
+  expect(notices()).toEqual([['Webhook Failing', 500]])
   const call = { json: { type: 'track', userId: 'u1', event: 'Forged' }, username: 'ops-write-key' }
   const refused = await got.post(`${sluice.ingest}/v1/track`, { ...call, throwHttpErrors: false })
   expect([refused.statusCode, JSON.parse(refused.body).code]).toEqual([403, 'notices_only'])
@@ -172,17 +171,17 @@ test('a source of kind notices tells of a webhook in trouble, and after a restar
   await sluice.stop('control')
   receiver.answerWith(200)
   await sluice.start('control')
-  // a webhook is healthy once its last failure is 30 s old
+  // a webhook is healthy again once its last failure is 30 s old
   await until(
     async () => {
       await send(1)
       return notices().length > 1
     },
-    { timeout: 90_000 },
+    { timeout: 180_000 },
   )
   expect(notices()).toEqual([
-    ['Webhook Failing', 'bad', 500],
-    ['Webhook Recovered', 'bad', 500],
+    ['Webhook Failing', 500],
+    ['Webhook Recovered', 500],
   ])
 })
 

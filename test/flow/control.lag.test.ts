@@ -30,9 +30,9 @@ const READ: Record<string, string[]> = {
 }
 const PARTITIONS = 2
 const CALLS = 20
-/** Control observes the lag every 2 s. On a busy machine, observations are late. */
+/** Control observes the lag every 2 s, or less often on a busy machine. */
 const SHOWN_MS = 90_000
-/** The view must show a dead or stuck consumer within this many: 30 s. */
+/** A dead or stuck consumer must be shown within this many observations: 30 s. */
 const OBSERVATIONS = 15
 /** How far back a status looks, in ms. */
 const WINDOW_MS = 20_000
@@ -45,7 +45,7 @@ let thaw = () => {}
 
 beforeAll(async () => {
   receiver = await startReceiver()
-  // the longest time limit that leaves the window of a status as it is by default
+  // the longest timeout that does not change the window of a status
   const settings = { RETRY_LADDER: '5s,30m', RESPONSE_TIMEOUT: '10s', PARTITIONS: String(PARTITIONS) }
   sluice = await startSystem(settings)
   offsets = await openOffsets(sluice.connection)
@@ -248,9 +248,9 @@ test('a frozen router is reported as a problem within 30 s, with the stuck event
     action: expect.stringContaining('router'),
     page: '/lag',
   })
-  // no progress since the freeze: since the first of the observations that show it
+  // `since` is the first observation after the freeze
   const since = Date.parse(problem.since)
-  // timers may be a millisecond early
+  // timers may fire a millisecond early
   expect(since).toBeGreaterThan((seen.events?.before ?? Number.NaN) - 100)
   expect(since).toBeLessThanOrEqual(at - WINDOW_MS)
   // members leave the group meanwhile: the problem stays the same
@@ -366,7 +366,7 @@ test('shows a live consumer that makes no progress within its time limit', async
   await send()
   await until(() => statuses()?.includes('stall'), { message: () => String(statuses()) })
   await until(() => statuses()?.every((status) => status === 'ok'), { timeout: 60_000 })
-  // its retries would come into later tests
+  // otherwise, its retries would disturb later tests
   await sluice.api('delete', 'destinations/hangs')
   await nothingIsBehind()
 })

@@ -11,7 +11,7 @@ import { type Receiver, startReceiver } from '../helpers/receiver.ts'
 import { type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
-/** A replay of one a second goes on during its test, on a busy machine too. */
+/** A replay of one a second lasts longer than its test, even on a busy machine. */
 const CALLS = 400
 /** More than a commit's metadata can mark beyond an unsettled record. */
 const NOTES = 12_500

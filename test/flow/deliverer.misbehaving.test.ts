@@ -5,7 +5,7 @@ import { aPoster } from '../helpers/poster.ts'
 import { afterRequest, keepWriting, raw } from '../helpers/raw-receiver.ts'
 import { until } from '../helpers/until.ts'
 
-// a busy machine connects and sends the request meanwhile
+// even a busy machine connects and sends the request within it
 const LIMIT_MS = 2_000
 // long: only slow answers may time out
 const LONG_MS = 60_000

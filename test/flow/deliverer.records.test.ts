@@ -60,7 +60,7 @@ const UNKNOWN_SCHEMA = Buffer.from([0, 0x7f, 0xff, 0xff, 0xff, 1, 2, 3])
 
 test('records on a rung that only another deliverer defines are read from all partitions while both run', async () => {
   const PARTITIONS = 4
-  /** @param name of these records: one with the id of an earlier one would be dropped as a copy */
+  /** @param name makes the ids unique: a record with the id of an earlier one would be dropped as a copy */
   async function fill(rung: string, name: string): Promise<void> {
     const records = Array.from({ length: PARTITIONS }, (_, partition) => ({
       topic: rungTopic(rung),
@@ -73,7 +73,7 @@ test('records on a rung that only another deliverer defines are read from all pa
   }
   const missing = (name: string) =>
     Array.from({ length: PARTITIONS }, (_, partition) => `${name}/${partition}`).filter((id) => !has('/', id))
-  // a deliverer looks for new rungs every 10 s, and its group may take 30 s to share them out
+  // a deliverer looks for new rungs every 10 s, and its group may take 30 s to assign them
   const read = (name: string) =>
     until(() => missing(name).length === 0, { timeout: 90_000, message: () => `missing: ${missing(name)}` })
 

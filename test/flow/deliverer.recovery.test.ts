@@ -27,7 +27,7 @@ const fresh: Sent[] = []
 
 beforeAll(async () => {
   sluice = await startSystem({
-    // shorter than the time of calls below, and longer than a busy receiver pauses: its breaker would open again
+    // shorter than the calls below take, but longer than a busy receiver pauses, or the breaker would open again
     RESPONSE_TIMEOUT: '2s',
     RETRY_LADDER: ['100ms,200ms,400ms,800ms', ...Array(60).fill('1600ms')].join(),
   })

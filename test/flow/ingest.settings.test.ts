@@ -117,7 +117,7 @@ describe('a suppression', () => {
       expect(await keysIn(REJECTED)).toEqual([])
 
       expect((await control.ask('DELETE', `/api/suppressions/${json.id}`)).status).toBe(204)
-      // not its metric, which may be a quarter of a second old
+      // the metric may be a quarter of a second old, so this counts records
       const stored = async () => (await keysIn(EVENTS)).filter((each) => each === key).length
       await soon('it is removed', async () => {
         expect((await identify(userId)).status).toBe(200)
@@ -153,7 +153,7 @@ test('a disabled source accepts no calls, also in batches, until it is enabled a
 test('a replaced write key works until its overlap ends, by itself', async () => {
   const called = async (writeKey: string) => (await identify('rotating', { writeKey })).status
   onTestFinished(() => shop({ writeKey: 'shop-write-key' }))
-  // control refuses a time in the past, and a busy machine takes a while to ask it
+  // control refuses a time in the past, and on a busy machine the request takes a while
   const ends = new Date(Date.now() + 8_000)
   await shop({ writeKey: 'new-write-key', previousWriteKeyExpiresAt: ends.toISOString() })
   await soon('the new key works', async () => (await called('new-write-key')) === 200)

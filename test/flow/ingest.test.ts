@@ -87,7 +87,7 @@ test('rejected calls are in events.rejected', async () => {
     rejected: [{ index: 1, code: 'event_not_defined' }],
   })
   expect((await post('/v1/group', { writeKey: 'shop-write-key', userId: 'u2' })).status).toBe(400)
-  // the answer waits for them, but only for a second
+  // the answer waits for them for at most a second
   const rejected = await until(async () => {
     const found = await read(REJECTED)
     return found.length >= 2 && found

@@ -130,7 +130,7 @@ test('one that cannot be opened leaves no consumer group behind', async () => {
     throw new Error('no leader')
   })
   await expect(openReader({ connection: kafka, topic: 'work', onFatal })).rejects.toThrow('no leader')
-  // closing waits for it for at most two seconds
+  // closing waits at most two seconds for the group to be deleted
   await until(async () => (await groupsOf(kafka, 'reader.')).length === 0)
 })
 

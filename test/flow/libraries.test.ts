@@ -77,7 +77,7 @@ describe.each(libraries)('the client library for $id', ({ id, library, more }) =
     expect([givenUp, statuses(seen)]).toEqual([0, [200]])
     expect(seen.flatMap((request) => request.calls)).toHaveLength(3)
     expect((await read(`${id}-rejected`)).map(({ userId }) => userId).toSorted()).toEqual(['u1', 'u3'])
-    // the answer waits for it, but only for a second
+    // the answer waits for it for at most a second
     await expect.poll(() => read(`${id}-rejected`, REJECTED)).toMatchObject([{ code: 'too_deep' }])
   })
 })

@@ -116,7 +116,7 @@ describe('partitions that are added under load', () => {
   test('drop a call that is sent again after the restart', async () => {
     const late = () =>
       sluice.logged('router').filter(({ msg }) => msg.startsWith('routing starts before earlier ids')).length
-    // routing waits two seconds for earlier ids. A busy machine may take longer: then duplicates may pass
+    // routing waits two seconds for earlier ids; on a busy machine they take longer, and duplicates may pass
     let inTime = false
     for (let round = 1; !inTime && round <= 5; round++) {
       const before = late()

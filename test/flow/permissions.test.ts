@@ -147,7 +147,7 @@ test.skipIf(!hasOpenssl)(
       )
     })
     await api('get', 'audit')
-    // a group that has just begun may count as stopped
+    // a group that has just started may count as stopped
     await until(async () => ((await api('get', 'status')).problems as unknown[]).length === 0)
     const log = await readFile(broker.logFile, 'utf8')
     expect(log.split('\n').filter((line) => line.includes('Denied'))).toEqual([])

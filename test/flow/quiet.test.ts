@@ -27,7 +27,7 @@ afterAll(async () => {
 
 describe('the log of the processes', () => {
   test.each(ROLES)('has no warning when %s starts for the first time, on a new broker', (role) => {
-    // on a busy machine the registry, which all tests share, may answer late, and the router may load ids for over 2 s
+    // on a busy machine, the shared registry may answer late, and the router may need over 2 s to load ids
     const isOfBusy = ({ msg }: LogLine) =>
       /^(the schema registry cannot be reached|routing starts before earlier ids are loaded)/.test(msg)
     expect(sluice.logged(role).filter((line) => urgent(line) && !isOfBusy(line))).toEqual([])

@@ -154,7 +154,7 @@ describe('a shared registry', () => {
 
 test('a registry that never answers holds only the partition that needs it, for a bounded time', async () => {
   const url = await proxied(() => SILENT)
-  // longer than all that happens meanwhile takes on a busy machine
+  // `waitMs` is longer than the rest of the test takes on a busy machine
   const source = openRegistry({ url, auth: undefined }, { requestMs: 5_000, waitMs: 20_000 })
   const kafka = await connection([{}])
   const producer = closing(await createProducer(kafka))

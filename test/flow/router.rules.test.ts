@@ -20,9 +20,9 @@ const destinations = Array.from({ length: 1_000 }, (_, nth) =>
   aDestination({ id: `costly${nth}`, rules: costly, hashKey: 'a-hash-key-of-this-test' }),
 )
 const plain = aDestination({ id: 'plain', sourceIds: ['app'] })
-/** Longer than a session of the group: 10 s. */
+/** Longer than the group's session timeout: 10 s. */
 const LONG_MS = 13_000
-/** More would not be read before the first is routed. */
+/** The router would not read more before it has routed the first. */
 const MAX_EVENTS = 7
 
 test('a router stays in its group while the rules of 1,000 destinations run, and other sources go on', async () => {
@@ -33,13 +33,13 @@ test('a router stays in its group while the rules of 1,000 destinations run, and
   const began = performance.now()
   await world.send({ messageId: 'first', properties })
   await until(() => routed.length === 1, { timeout: 120_000 })
-  // one takes 1 s to 10 s, depending on the machine and on what else it does
+  // an event takes 1 s to 10 s, depending on the machine and its load
   const eachMs = performance.now() - began
   const count = Math.min(MAX_EVENTS, Math.ceil(LONG_MS / eachMs))
   const events = Array.from({ length: count }, (_, nth) => ({ messageId: `costly${nth}`, properties }))
   await world.send(...events, { messageId: 'other', sourceId: 'app', userId: userBeside('shop/u1') })
   await until(async () => (await world.committed()) === count + 2, { timeout: 240_000 })
-  // it is in the same partition, behind all others
+  // `other` is the last in the partition, but not the last to be routed
   expect(routed).toHaveLength(count + 2)
   expect(routed.at(-1)).not.toBe('other')
   const written = [...(await readAll(world.kafka, DELIVERIES)), ...(await readAll(world.kafka, DEAD))]

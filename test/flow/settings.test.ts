@@ -90,7 +90,7 @@ test('a destination that this process has not read yet is not treated as deleted
   for (let version = 1; version <= 20; version++) {
     await write(kafka, fresh, { version, enabled: version % 2 === 1, name: `v${version}` })
     if (version % 2 === 1) expect(await settings.destination('crm')).toMatchObject({ name: `v${version}` })
-    // else an enabled version, a second old, may be the answer for the next one
+    // otherwise, the next answer may be an enabled version that is a second old
     else await until(() => !settings.destinations.get('crm')?.enabled)
   }
 })

@@ -28,7 +28,7 @@ export type Fate = {
 }
 
 export type Routing = {
-  /** Ids of the events whose rules have run, in this order. */
+  /** Ids of the events whose rules have run, in order. */
   routed: string[]
   duplicates: string[]
   loads: string[]

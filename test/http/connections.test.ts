@@ -287,7 +287,7 @@ test('a request of a proxy gets 503 before its connection is closed for another,
   expect(await answers(other)).toBe(true)
 })
 
-/** A refused connection waits for its client without a limit. */
+/** Removes the time limit after which a refused connection is closed. */
 function lingerForever(): void {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())

@@ -30,7 +30,7 @@ const settings = {
   socketFactory: createSocketFactory(),
   requestTimeout: 50,
   enforceRequestTimeout: true,
-  // they are made at once, unless this process is held up
+  // connections take no time, unless this process is held up
   connectionTimeout: 10_000,
 }
 
@@ -88,7 +88,7 @@ test.concurrent('a client whose first broker is silent asks the next one', async
     logLevel: logLevel.NOTHING,
   })
   await expect(kafka.admin().connect()).rejects.toThrow()
-  // more if this process is held up for a second: then both are probed
+  // more than one if this process is held up for a second, because then both are probed
   for (const broker of [first, second]) expect(broker.connections()).toBeGreaterThanOrEqual(1)
 })
 

@@ -88,7 +88,7 @@ describe.skipIf(!chromiumPath)('in a browser, served by control', () => {
     return { page, origin, reported }
   }
 
-  /** The page comes as HTML. Until its script runs, nothing happens on a click. */
+  /** Waits for the page's script: until it runs, clicks do nothing. */
   async function openRunning(...asked: Parameters<typeof open>) {
     const opened = await open(...asked)
     await until(() => opened.page.evaluate<boolean>("'__vue_app__' in document.querySelector('#app')"))

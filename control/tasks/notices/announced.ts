@@ -4,13 +4,13 @@ import type { OutRecord } from '../../../kafka/produce/produce.ts'
 import { TASKS } from '../../../schemas/topics.ts'
 import { hashedId } from '../../../settings/suppression-list.ts'
 
-/** The last notice about a webhook. Webhooks without one count as healthy. */
+/** What the last notice about a webhook said. Without one of these, the webhook counts as healthy. */
 export const TROUBLES = ['failing', 'rejecting'] as const
 export type Trouble = (typeof TROUBLES)[number]
 
 /**
- * Which webhooks were announced to be in trouble, so that their recovery is announced too, also after a restart. Topic
- * `tasks` holds them as JSON under `notice/<id>`. A webhook's URL may hold a token, so its id is a hash.
+ * The webhooks whose trouble was announced, so that their recovery is announced too, even after a restart. Topic `tasks`
+ * has a JSON record for each, with the key `notice/<id>`. A webhook's URL may contain a token, so the id is a hash.
  */
 export type Announced = {
   /** By id. */
@@ -48,7 +48,7 @@ function stateIn(value: Buffer): Trouble | undefined {
 /** @param webhook its key: see `Target`. */
 export const noticeId = (webhook: string): string => hashedId([webhook])
 
-/** Each is unique, as those of tasks are. @param state undefined: the webhook is healthy, or no more. */
+/** Each is unique, like those of tasks. @param state undefined if the webhook is healthy or removed. */
 export const announcedRecord = (id: string, state: Trouble | undefined): OutRecord => ({
   topic: TASKS,
   key: PREFIX + id,

@@ -23,8 +23,8 @@ export type Change = Observed & { state: State; before: State; since: number }
 type Pending = { isHealthy: boolean; at: number; since: number }
 
 /**
- * Compares the webhooks with what was announced. A change counts once it has lasted for `delayMs`. Webhooks that are
- * idle or paused stay as announced.
+ * Compares the states of webhooks with those announced. A change counts once it has lasted for `delayMs`. Idle and
+ * paused webhooks keep the announced state.
  */
 export function createWatch(delayMs: number) {
   let pending = new Map<string, Pending>()
@@ -45,7 +45,7 @@ export function createWatch(delayMs: number) {
         if (state === 'idle' || state === 'paused' || state === before) continue
         const isHealthy = state === 'healthy'
         const known = pending.get(id)
-        // a webhook that both fails and rejects is in trouble all the time
+        // a webhook that switches between failing and rejecting is in trouble all the time
         const since = known?.isHealthy === isHealthy ? known : { isHealthy, at: elapsed, since: now }
         next.set(id, since)
         if (elapsed - since.at >= delayMs) changes.push({ ...observed, state, before, since: since.since })
@@ -63,7 +63,7 @@ const EVENTS_OF = {
 } as const satisfies Record<State, string>
 
 /**
- * Described in docs/guides/notices.md. The id is the same if the notice is written again, so the router drops the
+ * Described in docs/guides/notices.md. If the notice is written again, its id is the same, so the router drops the
  * repeat.
  */
 export function noticeOf(change: Change, { sourceId, now }: { sourceId: string; now: number }): Event {
@@ -81,7 +81,7 @@ export function noticeOf(change: Change, { sourceId, now }: { sourceId: string; 
       destinationId: destination.id,
       destinationName: destination.name,
       urlIndex: target.urlIndex,
-      // the rest of the URL may hold a token
+      // the rest of the URL may contain a token
       origin: target.origin,
       state,
       before,
@@ -102,12 +102,17 @@ const isoTime = (time: number) => new Date(time).toISOString()
 
 function textOf({ target, destination, health: { lastError }, state }: Change): string {
   const webhook = `Webhook ${target.urlIndex + 1} of ${destination.name} (${target.origin})`
-  const reason = lastError?.status ?? lastError?.code ?? 'no answer'
+  const known = lastError?.status ?? lastError?.code
+  const reason = known ? `: ${known}` : ''
+  const retried =
+    lastError?.outcome === 'refused'
+      ? 'Refused deliveries are not retried.'
+      : 'Failed deliveries are retried.'
   switch (state) {
     case 'failing':
-      return `${webhook} is failing: ${reason}. Its events are retried.`
+      return `${webhook} is failing${reason}. ${retried}`
     case 'rejecting':
-      return `${webhook} rejects events: ${reason}. Rejected events are not retried.`
+      return `${webhook} rejects events${reason}. Rejected deliveries are not retried.`
     case 'healthy':
       return `${webhook} works again.`
   }

@@ -1,16 +1,19 @@
 import { Counter } from 'prom-client'
 import { targetsOf } from '../../../delivery/targets.ts'
+import { CLOSE_MS } from '../../../kafka/client.ts'
 import type { OutRecord, Producer } from '../../../kafka/produce/produce.ts'
 import type { FencedWriter } from '../../../kafka/produce/transactions.ts'
 import { batchesOf } from '../../../process/batches.ts'
 import type { Logger } from '../../../process/log.ts'
 import { registry } from '../../../process/metrics.ts'
 import { perObject } from '../../../process/per-object.ts'
+import { within } from '../../../process/timeout.ts'
 import type { Codec } from '../../../schemas/codec.ts'
 import type { Event } from '../../../schemas/event.ts'
 import { eventRecord } from '../../../schemas/event-record.ts'
 import type { Settings } from '../../../settings/follow.ts'
 import type { Destination } from '../../../settings/settings.ts'
+import type { Attempts } from '../../activity/attempts.ts'
 import type { Health } from '../../activity/health/health.ts'
 import { stillOwned } from '../scheduler.ts'
 import type { Tasks } from '../task-table.ts'
@@ -20,7 +23,9 @@ import { type Change, createWatch, noticeOf, type Observed } from './decide.ts'
 export type NoticeParts = {
   /** Only one process sends notices. */
   owns: () => boolean
-  settings: Pick<Settings, 'sources' | 'destinations'>
+  settings: Pick<Settings, 'sources' | 'destinations' | 'countUnreadable'>
+  /** `health` is derived from them. */
+  attempts: Pick<Attempts, 'isFresh'>
   health: Pick<Health, 'webhooks'>
   tasks: { announced: Tasks['announced']; table: Pick<Tasks['table'], 'caughtUp'> }
   taskWriter: Pick<FencedWriter, 'write'>
@@ -34,13 +39,13 @@ const CHECK_MS = 5_000
 /** In one transaction, for which other writes wait. */
 const AT_ONCE = 500
 
-/** Writes a call to each enabled source of kind `notices` when a webhook changes its state. */
+/** When the state of a webhook changes, writes a notice for each enabled source of kind `notices`. */
 export function sendNotices(parts: NoticeParts): { close(): Promise<void> } {
   const check = createCheck(parts)
   let checking: Promise<void> | undefined
   const timer = setInterval(() => {
     checking ??= check()
-      .catch((err: unknown) => parts.log.warn({ err }, 'notices cannot be written and will be retried'))
+      .catch((err: unknown) => parts.log.warn({ err }, 'notices could not be written and will be retried'))
       .finally(() => {
         checking = undefined
       })
@@ -48,14 +53,15 @@ export function sendNotices(parts: NoticeParts): { close(): Promise<void> } {
   return {
     async close() {
       clearInterval(timer)
-      await checking
+      // without Kafka, it would wait until the process is killed
+      if (checking) await within(CLOSE_MS, checking)
     },
   }
 }
 
 /** @returns a function that throws if Kafka refuses or does not answer. */
 export function createCheck(parts: NoticeParts): () => Promise<void> {
-  const { owns, settings, health, tasks, taskWriter, producer, encode, delayMs } = parts
+  const { owns, settings, attempts, health, tasks, taskWriter, producer, encode, delayMs } = parts
   const isStillOwner = stillOwned(owns, tasks.table)
   let watch = createWatch(delayMs)
 
@@ -65,7 +71,7 @@ export function createCheck(parts: NoticeParts): () => Promise<void> {
       sourceIds.map((sourceId) => noticeOf(change, { sourceId, now })),
     )
     const outcome = await producer.produce(events.map((event) => eventRecord(event, encode)))
-    if (outcome !== 'acked') throw new Error(`Kafka has not stored them (${outcome})`)
+    if (outcome !== 'acked') throw new Error(`Kafka did not store the notices (${outcome})`)
     await remember(
       changes.map(({ id, state }) => announcedRecord(id, state === 'healthy' ? undefined : state)),
     )
@@ -77,21 +83,28 @@ export function createCheck(parts: NoticeParts): () => Promise<void> {
     if ('unavailable' in outcome) throw outcome.unavailable
   }
 
+  // an announced webhook whose settings cannot be read looks as if it were removed
+  const areAllRead = () => settings.countUnreadable('source') + settings.countUnreadable('destination') === 0
+
   return async () => {
     const sourceIds = noticeSources(settings.sources)
     const { announced } = tasks
-    if (!owns() || (sourceIds.length === 0 && announced.size === 0)) {
+    if (!owns() || !attempts.isFresh() || (sourceIds.length === 0 && announced.size === 0)) {
       watch = createWatch(delayMs)
       return
     }
     const current = sourceIds.length > 0 ? webhooksOf(settings.destinations, health) : []
     const changes = watch.changes(current, announced, { elapsed: performance.now(), now: Date.now() })
     const known = new Set(current.map(({ id }) => id))
-    const gone = [...announced.keys()].filter((id) => !known.has(id))
-    if ((changes.length === 0 && gone.length === 0) || !(await isStillOwner())) return
-    for (const some of batchesOf(changes, AT_ONCE)) await announce(some, sourceIds)
-    for (const some of batchesOf(gone, AT_ONCE))
+    const gone = areAllRead() ? [...announced.keys()].filter((id) => !known.has(id)) : []
+    for (const some of batchesOf(changes, AT_ONCE)) {
+      if (!(await isStillOwner())) return
+      await announce(some, sourceIds)
+    }
+    for (const some of batchesOf(gone, AT_ONCE)) {
+      if (!(await isStillOwner())) return
       await remember(some.map((id) => announcedRecord(id, undefined)))
+    }
   }
 }
 
@@ -114,7 +127,7 @@ const identifiedTargets = perObject((destination: Destination) =>
 
 const written = new Counter({
   name: 'sluice_control_notices_total',
-  help: 'Notices that this process has written, by the new state of the webhook.',
+  help: 'Changes of webhooks that this process has reported in notices, by new state.',
   labelNames: ['state'],
   registers: [registry],
 })

@@ -35,7 +35,7 @@ describe('a batch is retried until it succeeds, with the same calls and the time
     const sentAt = bodies.map((body) => Date.parse(body.sentAt))
     for (const [index, { at }] of service.arrivals.entries()) {
       expect(sentAt[index]).toBeLessThanOrEqual(at)
-      // the service of a busy machine may read a request when the next one has been sent
+      // on a busy machine, the service may read a request only after the next one is sent
       const before = answer === 'hang' ? (sentAt[index - 1] ?? 0) + 190 : service.arrivals[index - 1]?.at
       if (index > 0) expect(sentAt[index]).toBeGreaterThanOrEqual(before ?? 0)
     }

@@ -39,7 +39,7 @@ export async function startService(answers: Answers = () => ({})): Promise<Servi
   const connections: Socket[] = []
   const server = createServer(async (request, response) => {
     const chunks = await request.toArray().catch(() => undefined)
-    // the client has given it up before it was read
+    // the client gave up before the request was read
     if (!chunks) return
     const raw = Buffer.concat(chunks)
     const { method = '', url: path = '', headers } = request

@@ -227,16 +227,17 @@ export function setUp(on: () => Stage): void {
     await shoot(page, 'source-live')
   })
 
-  test('a source of notices says that Sluice sends its calls, and offers no write key', async () => {
+  test('a source of kind notices says that Sluice sends its calls, and shows no write key', async () => {
     const { page } = await on().come()
     await page.goto('/sources')
     await page.getByRole('button', { name: 'New source' }).click()
     await page.getByRole('textbox', { name: 'Name' }).fill('Alarms')
     await page.getByRole('combobox', { name: 'Kind' }).selectOption('Notices from Sluice')
-    await page.getByText('Calls of others are rejected with 403').waitFor()
+    await page.getByText('All other calls get 403').waitFor()
     await page.getByRole('button', { name: 'Create source' }).click()
     await page.getByRole('heading', { name: 'Notices from Sluice' }).waitFor()
     await page.getByText('No calls yet').waitFor()
+    await page.getByText('Notices appear here as soon as Sluice sends them').waitFor()
     await page.getByRole('tab', { name: 'Settings' }).click()
     await page.getByRole('textbox', { name: 'Name' }).waitFor()
     expect(await page.getByRole('button', { name: /write key/i }).count()).toBe(0)

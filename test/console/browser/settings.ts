@@ -87,7 +87,7 @@ export function manageSettings(on: () => Stage): void {
     await on().sluice.api('put', `destinations/${id}`, { ...theirs, ...changed }, match)
   }
 
-  /** Another user saves just before this page does. If it was any earlier, the page could already show it. */
+  /** Another user saves just before this page does. Any earlier, and the page could already show the change. */
   const saveFirst = (page: Page, changed: object, id: string) =>
     page.route(`**/api/destinations/${id}`, async (route) => {
       if (route.request().method() === 'PUT') await saveElsewhere(changed, id)
@@ -272,7 +272,7 @@ export function manageSettings(on: () => Stage): void {
     await page.getByText('Rotation in progress').waitFor()
     expect(await page.getByRole('textbox', { name: 'New secret' }).inputValue()).toBe('')
     expect(await page.content()).not.toContain('first-secret')
-    // the deliverer applies it within a second
+    // the deliverer applies the change within a second
     await until(async () => {
       await on().sluice.send([{ type: 'track', userId: 'u1', event: 'Rotated' }])
       return mail().some(({ headers }) => 'x-signature-previous' in headers)

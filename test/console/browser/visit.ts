@@ -60,7 +60,7 @@ export async function visit(
   await page.emulateMedia({ colorScheme })
   await page.setViewportSize(VIEWPORT)
   onTestFinished(async () => {
-    // a request may be on its way to a handler
+    // a request may still be waiting for a handler
     await page.unrouteAll({ behavior: 'ignoreErrors' })
     if (isLast) await context.close()
     expect(wrong.filter((text) => !reports.test(text))).toEqual([])
@@ -89,12 +89,12 @@ export async function move(page: Page, path: string): Promise<void> {
   await page.getByLabel('Loading').first().waitFor({ state: 'detached' })
 }
 
-/** Like `until`. On a busy machine, a search takes several steps: after the first that finds something, only on request. */
+/** Like `until`. On a busy machine, a search takes several steps; once one finds something, the next needs a click. */
 export function untilFound(page: Page, isFound: () => Promise<boolean>): Promise<boolean> {
   const older = page.getByRole('button', { name: /^Search older / })
   return until(async () => {
     if (await isFound()) return true
-    // it may go away just now, as the search is complete
+    // the button may disappear at this moment, when the search is complete
     if (await older.isVisible()) await older.click({ timeout: 1_000 }).catch(() => undefined)
     return false
   })
@@ -113,16 +113,16 @@ export async function shoot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path, animations: 'disabled' })
 }
 
-/** Clicks a button that copies. @returns the copied text */
+/** Clicks a copy button. @returns the copied text */
 export async function copy(page: Page, button: string): Promise<string> {
-  // or it could be what was copied before
+  // otherwise, the text could be from an earlier copy
   await page.evaluate("navigator.clipboard.writeText('')")
   await page.getByRole('button', { name: button }).click()
   return until(() => page.evaluate<string>('navigator.clipboard.readText()'))
 }
 
 /**
- * Ends the session as the page makes this request: if it ended before, another request could find that out, and the
+ * Ends the session when the page makes this request. If it ended earlier, another request could fail first, and the
  * sign-in would cover what the test clicks.
  */
 export function endSessionAt(page: Page, method: string, path: string): Promise<unknown> {

@@ -15,8 +15,8 @@ const source = (id: string): Source => ({ ...shop, id, writeKey: `${id}-write-ke
 const destination = (id: string, more: Partial<Destination>): Destination => ({ ...crm, id, ...more })
 
 /**
- * Of six sources, three have a destination that is on; `shop` has two. One of the three has Sluice's own notices, which
- * are about no user.
+ * Of six sources, three have a destination that is on; `shop` has two. One of the three is of kind `notices`, and its
+ * calls are not about users.
  */
 const records = {
   sources: [

@@ -1,7 +1,9 @@
-import { describe, expect, test } from 'vitest'
+import { afterEach, assert, describe, expect, test, vi } from 'vitest'
 import { type Announced, createAnnounced, noticeId } from '../../../control/tasks/notices/announced.ts'
-import { createWatch } from '../../../control/tasks/notices/decide.ts'
-import { createCheck } from '../../../control/tasks/notices/notices.ts'
+import { createWatch, noticeOf } from '../../../control/tasks/notices/decide.ts'
+import { createCheck, sendNotices } from '../../../control/tasks/notices/notices.ts'
+import { targetsOf } from '../../../delivery/targets.ts'
+import { CLOSE_MS } from '../../../kafka/client.ts'
 import type { OutRecord } from '../../../kafka/produce/produce.ts'
 import type { Event } from '../../../schemas/event.ts'
 import type { Destination, Source } from '../../../settings/settings.ts'
@@ -13,7 +15,7 @@ type State = 'healthy' | 'failing' | 'rejecting' | 'idle' | 'paused'
 const MINUTE = 60_000
 const URL_WITH_TOKEN = 'https://hooks.example/services/T0KEN'
 
-describe('a change of a webhook', () => {
+describe('a change of state', () => {
   const target = {
     urlIndex: 0,
     url: URL_WITH_TOKEN,
@@ -22,7 +24,7 @@ describe('a change of a webhook', () => {
   }
   const id = noticeId(target.webhook)
 
-  /** @returns for each look, 10 s apart, the change that it finds. */
+  /** @returns the change that each look finds. Looks are 10 s apart. */
   function looks(states: readonly State[], announced: Announced['states'] = new Map()) {
     const watch = createWatch(MINUTE)
     return states.map((state, nth) => {
@@ -36,32 +38,36 @@ describe('a change of a webhook', () => {
     looks(states, announced).findIndex(Boolean)
   const many = (state: State, count = 7) => Array<State>(count).fill(state)
 
-  test('is found when it has lasted for a minute', () => {
+  test('counts once it has lasted for a minute', () => {
     expect(looks(many('failing'))).toEqual([...Array(6).fill(undefined), 'healthy to failing since 0'])
     expect(looks(many('healthy'), new Map([[id, 'rejecting']])).at(-1)).toBe('rejecting to healthy since 0')
     expect(looks(many('rejecting'), new Map([[id, 'failing']])).at(-1)).toBe('failing to rejecting since 0')
   })
 
-  test('is not found if the webhook is in the announced state, idle or paused', () => {
+  test('does not count if the new state is idle or paused, or was announced', () => {
     expect(found(many('healthy', 20))).toBe(-1)
     expect(found(many('failing', 20), new Map([[id, 'failing']]))).toBe(-1)
     expect(found([...many('idle', 20), ...many('paused', 20)], new Map([[id, 'failing']]))).toBe(-1)
   })
 
-  test('begins again when the webhook was back in its announced state meanwhile', () => {
+  test('starts over if the webhook returns to the announced state meanwhile', () => {
     expect(looks([...many('failing', 6), 'healthy', ...many('failing')]).at(-1)).toBe(
       'healthy to failing since 70',
     )
     expect(found([...many('failing', 6), 'healthy', ...many('failing', 6)])).toBe(-1)
   })
 
-  test('is trouble all the time while the webhook both fails and rejects', () => {
+  test('from healthy lasts while the webhook switches between failing and rejecting', () => {
     const both = ['failing', 'rejecting', 'failing', 'failing', 'rejecting', 'failing', 'rejecting'] as const
     expect(looks(both).at(-1)).toBe('healthy to rejecting since 0')
   })
 })
 
 describe('notices', () => {
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
   const ops: Source = { ...shop, id: 'ops', kind: 'notices' }
   const hook = (more: Partial<Destination> = {}): Destination => ({
     ...crm,
@@ -69,13 +75,15 @@ describe('notices', () => {
     ...more,
   })
 
-  /** Kafka in memory. The delay is 0, so the second look finds what the first one saw. */
+  /** Kafka in memory. The delay is 0, so each change counts at once. */
   function control({ sources = [ops], destinations = [hook()] } = {}) {
     const state = {
       owns: true,
       isAway: false,
       isWriterAway: false,
       health: 'failing' as State,
+      isFresh: true,
+      unreadable: 0,
       sources: new Map(sources.map((each) => [each.id, each])),
       destinations: new Map(destinations.map((each) => [each.id, each])),
     }
@@ -98,7 +106,7 @@ describe('notices', () => {
     }
     const parts: Parameters<typeof createCheck>[0] = {
       owns: () => state.owns,
-      settings: state,
+      settings: { ...state, countUnreadable: () => state.unreadable },
       health: {
         webhooks: ({ webhooks }) =>
           webhooks.map((_, urlIndex) => ({
@@ -110,6 +118,7 @@ describe('notices', () => {
             lastDeliveredAt: 500,
           })),
       },
+      attempts: { isFresh: () => state.isFresh },
       tasks: { announced: announced.states, table: { caughtUp: async () => {} } },
       taskWriter: {
         async write(decide) {
@@ -134,7 +143,7 @@ describe('notices', () => {
     return { state, events, records, names, announced: announced.states, check: createCheck(parts), parts }
   }
 
-  test('tell once that a webhook fails, and once that it works again', async () => {
+  test('report each change once', async () => {
     const { check, names, state, announced } = control()
     for (let look = 0; look < 3; look++) await check()
     expect([names(), [...announced.values()]]).toEqual([['ops: Webhook Failing'], ['failing']])
@@ -146,13 +155,13 @@ describe('notices', () => {
     expect(announced.size).toBe(0)
   })
 
-  test('say what happened, without what a URL or a response may hold', async () => {
+  test('say what happened, without secrets from the URL or the response', async () => {
     const { check, events, records } = control()
     await check()
     const [event] = events
     expect(event).toMatchObject({ type: 'track', sourceId: 'ops', anonymousId: 'crm', userId: null })
     expect(JSON.parse(event?.properties ?? '')).toEqual({
-      text: 'Webhook 1 of CRM (https://hooks.example) is failing: 503. Its events are retried.',
+      text: 'Webhook 1 of CRM (https://hooks.example) is failing: 503. Failed deliveries are retried.',
       destinationId: 'crm',
       destinationName: 'CRM',
       urlIndex: 0,
@@ -168,14 +177,37 @@ describe('notices', () => {
     )
   })
 
-  test('are written by the process that runs the tasks', async () => {
+  test.each([
+    ['failing', { outcome: 'retry', code: 'timeout' }, 'is failing: timeout. Failed deliveries are retried.'],
+    [
+      'failing',
+      { outcome: 'refused', code: 'tls_expired' },
+      'is failing: tls_expired. Refused deliveries are not retried.',
+    ],
+    ['failing', null, 'is failing. Failed deliveries are retried.'],
+    [
+      'rejecting',
+      { outcome: 'rejected', code: 'http_404', status: 404 },
+      'rejects events: 404. Rejected deliveries are not retried.',
+    ],
+    ['healthy', { outcome: 'retry', code: 'timeout' }, 'works again.'],
+  ] as const)('say what is wrong, if known, and whether it is retried: %s after %j', (state, error, text) => {
+    const [target] = targetsOf(hook())
+    assert(target)
+    const health = { state, lastError: error && anAttempt({ status: null, ...error }), lastDeliveredAt: null }
+    const change = { id: 'x', target, destination: crm, health, state, before: 'healthy', since: 0 } as const
+    const { properties } = noticeOf(change, { sourceId: 'ops', now: 0 })
+    expect(JSON.parse(properties ?? '').text).toBe(`Webhook 1 of CRM (https://hooks.example) ${text}`)
+  })
+
+  test('are written only by the process that runs the tasks', async () => {
     const { check, names, state } = control()
     state.owns = false
     await check()
     expect(names()).toEqual([])
   })
 
-  test('are not written by a process that was paused and has lost the tasks', async () => {
+  test('are not written by a process that has lost the tasks without noticing', async () => {
     const { parts, state, names } = control()
     const caughtUp = async () => {
       state.owns = false
@@ -184,17 +216,28 @@ describe('notices', () => {
     expect(names()).toEqual([])
   })
 
-  test('go to each enabled source of their kind, and to no other', async () => {
+  test('are written only until the process loses the tasks', async () => {
+    const destinations = Array.from({ length: 1_200 }, (_, nth) => hook({ id: `d${nth}` }))
+    const { parts, state, events } = control({ destinations })
+    const produce: typeof parts.producer.produce = (written) => {
+      state.owns = false
+      return parts.producer.produce(written)
+    }
+    await createCheck({ ...parts, producer: { produce } })()
+    expect(events.length).toBeLessThan(destinations.length)
+  })
+
+  test('are written for every enabled source of kind notices, and for no other', async () => {
     const others = [shop, { ...ops, id: 'off', enabled: false }, { ...ops, id: 'more' }]
     const { check, names } = control({ sources: [ops, ...others] })
     await check()
     expect(names()).toEqual(['ops: Webhook Failing', 'more: Webhook Failing'])
   })
 
-  test('are written again under the same ids until Kafka has stored them and their state', async () => {
+  test('are written again with the same ids until Kafka has stored them and the state', async () => {
     const { check, events, state, announced } = control()
     state.isAway = true
-    await expect(check()).rejects.toThrow('Kafka has not stored them (unknown)')
+    await expect(check()).rejects.toThrow('Kafka did not store the notices (unknown)')
     state.isAway = false
     state.isWriterAway = true
     await expect(check()).rejects.toThrow('away')
@@ -205,7 +248,7 @@ describe('notices', () => {
     expect([events.length, announced.size]).toEqual([2, 1])
   })
 
-  test('of one webhook have different ids', async () => {
+  test('about one webhook have different ids', async () => {
     const { check, events, state } = control()
     for (const health of ['failing', 'healthy', 'rejecting'] as const) {
       state.health = health
@@ -214,7 +257,7 @@ describe('notices', () => {
     expect(new Set(events.map(({ messageId }) => messageId)).size).toBe(3)
   })
 
-  test('forget webhooks that are gone, without a word', async () => {
+  test('are not written for removed webhooks, which are forgotten', async () => {
     const { check, names, state, announced } = control()
     await check()
     state.destinations.set('crm', hook({ webhooks: [{ url: 'https://new.example/', headers: {} }] }))
@@ -223,7 +266,53 @@ describe('notices', () => {
     expect([names(), announced.size]).toEqual([['ops: Webhook Failing'], 0])
   })
 
-  test('begin with all webhooks in trouble when their source is created', async () => {
+  test('report a recovery even if settings could not be read meanwhile', async () => {
+    const { check, names, state, announced } = control()
+    await check()
+    const { sources, destinations } = { sources: [...state.sources], destinations: [...state.destinations] }
+    state.unreadable = 1
+    state.destinations.clear()
+    await check()
+    state.sources.clear()
+    await check()
+    expect(announced.size).toBe(1)
+    state.unreadable = 0
+    state.health = 'healthy'
+    for (const [id, each] of sources) state.sources.set(id, each)
+    for (const [id, each] of destinations) state.destinations.set(id, each)
+    await check()
+    expect(names()).toEqual(['ops: Webhook Failing', 'ops: Webhook Recovered'])
+  })
+
+  test('wait for the full delay again after an outage of Kafka, which makes states outdated', async () => {
+    vi.useFakeTimers()
+    const { parts, state, names } = control()
+    const check = createCheck({ ...parts, delayMs: MINUTE })
+    await check()
+    vi.advanceTimersByTime(MINUTE)
+    state.isFresh = false
+    await check()
+    state.isFresh = true
+    await check()
+    expect(names()).toEqual([])
+    vi.advanceTimersByTime(MINUTE)
+    await check()
+    expect(names()).toEqual(['ops: Webhook Failing'])
+  })
+
+  test('that Kafka does not accept do not delay a shutdown', async () => {
+    vi.useFakeTimers()
+    const { parts } = control()
+    const produce = vi.fn(() => new Promise<never>(() => {}))
+    const { close } = sendNotices({ ...parts, producer: { produce } })
+    await vi.advanceTimersByTimeAsync(5_000)
+    expect(produce).toHaveBeenCalledOnce()
+    const closing = close()
+    await vi.advanceTimersByTimeAsync(CLOSE_MS)
+    await closing
+  })
+
+  test('report all webhooks in trouble when their source is created', async () => {
     const { check, names, state, announced } = control()
     await check()
     state.sources.clear()
@@ -234,14 +323,14 @@ describe('notices', () => {
     expect(names()).toEqual(['ops: Webhook Failing', 'ops: Webhook Failing'])
   })
 
-  test('cost nothing without a source of their kind: no webhook is looked at', async () => {
+  test('cost nothing without a source of kind notices: no webhook is checked', async () => {
     const { parts } = control({ sources: [shop] })
-    const webhooks = () => expect.unreachable('it was looked at')
+    const webhooks = () => expect.unreachable('a webhook was checked')
     await createCheck({ ...parts, health: { webhooks } })()
   })
 })
 
-test('a record of a notice that cannot be read counts as healthy, and one of a task is none', () => {
+test('an unreadable record of a notice counts as healthy, and the record of a task is no notice', () => {
   const { apply, states } = createAnnounced()
   expect([apply('notice/x', Buffer.from('{"state":"failing"}')), states.get('x')]).toEqual([true, 'failing'])
   expect([apply('notice/x', Buffer.from('{"state":"odd"}')), states.has('x')]).toEqual([true, false])

@@ -256,7 +256,7 @@ test('a killed sync continues, notifies about each member once, and the next upl
   const before = await ended(sluice.connection, EVENTS)
   const upload = send('audiences/many/members', lines(members)).catch(() => 'broken')
   // not arrivals: at the first one, all events may be written
-  // with one client, as the upload may end while another one connects
+  // uses one client, because the upload may end while a second one connects
   await withAdmin(sluice.connection, (admin) =>
     until(async () => {
       const ends = await admin.fetchTopicOffsets(sluice.connection.named(EVENTS))

@@ -132,7 +132,7 @@ describe('the deliveries of a destination', () => {
       const { body } = await sluice.api('get', 'dead?destinationId=listed-wrong&replayed=false')
       return body as unknown as { matching: unknown[]; items: { event: string | null; user: string }[] }
     }
-    // dead letters are read apart from attempts
+    // dead letters are read separately from attempts
     await until(async () => (await left()).items.length === 3)
     expect((await left()).matching).toEqual([{ destinationId: 'listed-wrong', count: 3 }])
     const replay = async (more: object) => {

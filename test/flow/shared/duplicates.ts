@@ -61,16 +61,16 @@ async function committed(): Promise<boolean> {
   return ends.every(({ partition, high }) => at.get(partition) === Number(high))
 }
 
-/** What second routers have printed. */
+/** The output of second routers. */
 const printed: string[] = []
-/** Routing waits two seconds for earlier ids. Then duplicates may pass, as the log says. */
+/** Routing waits two seconds for earlier ids. After that, duplicates may pass, and the log says so. */
 const timesLate = () =>
   [...sluice.logged('router').map(({ msg }) => msg), ...printed].filter((text) =>
     text.includes('routing starts before earlier ids are loaded'),
   ).length
 const MAX_ROUNDS = 5
 
-/** Repeats a test that fails while a router is late, as on a busy machine. @param test gets an id for its source */
+/** Repeats a test that fails because a router was late on a busy machine. @param test gets an id for its source */
 async function unlessLate(id: string, test: (id: string) => Promise<void>): Promise<void> {
   for (let round = 1; ; round++) {
     const before = timesLate()

@@ -151,7 +151,7 @@ describe('a destination that redacts', () => {
 
   test('gets hashed and dropped values, and a retry sends the same bytes even if the rules have changed', async () => {
     receiver = await aReceiver()
-    // late answers leave time for the change: otherwise a busy machine might use up all attempts before
+    // late answers leave time for the change; otherwise, a busy machine might use up all attempts first
     receiver.behave('/switch', '/slow/3000/503')
     const options = { sourceIds: ['redacted'], rules, hashKey: HASH_KEY }
     await sluice.destination('redacted', [`${receiver.url}/switch`], options)

@@ -14,8 +14,8 @@ beforeAll(async () => {
 afterAll(() => sluice?.close())
 
 /**
- * Resolves when the deliverer has read all settings up to now. An enabled destination may be a second old; for one that
- * it does not know, it reads all.
+ * Resolves when the deliverer has read all settings up to now. Its settings of an enabled destination may be a second
+ * old. If it does not know a destination, it reads all settings.
  */
 export async function delivererFollows(): Promise<void> {
   const receiver = await aReceiver()

@@ -49,7 +49,7 @@ describe('a write key outside the body is checked before the body', () => {
     ['an unknown one in the header', { key: 'nobody' }, 401, 'unknown_source'],
     ['an unknown one in the query', { url: '/v1/track?writeKey=nobody' }, 401, 'unknown_source'],
     ['one of a source that is off', { key: 'closed-key' }, 403, 'source_disabled'],
-    ['one of a source of notices', { key: 'ops-key' }, 403, 'notices_only'],
+    ['one of a source of kind notices', { key: 'ops-key' }, 403, 'notices_only'],
   ])('%s: an invalid gzip body is not inflated and not recorded', async (_what, asked, status, code) => {
     const ingest = fakeIngest()
     const answer = await send(ingest, { ...asked, body: 'no gzip', headers: gzip })
@@ -468,7 +468,7 @@ describe('broken escapes and plus signs in a query', () => {
       })
       return Math.min(...times)
     }
-    // not until V8 has compiled both
+    // true only once V8 has compiled both
     await until(() => fastest(fields('%E0%A4=%')) / fastest(fields('%41%41=%41')) < 10)
     await until(() => fastest(`a=${'+'.repeat(60_000)}`) / fastest(`a=${'y'.repeat(60_000)}`) < 5)
     // as it was before

@@ -10,7 +10,7 @@ import { useLiveCalls } from './use-live-calls.ts'
 
 type Filter = 'all' | 'call' | 'rejected'
 
-export function LiveCalls({ sourceId }: { sourceId: string }) {
+export function LiveCalls({ sourceId, hint }: { sourceId: string; hint: string }) {
   const { rows, opened, isReady, skipped, waiting, state, pause, toggle } = useLiveCalls(sourceId)
   const [filter, setFilter] = useState<Filter>('all')
   const shown = rows.filter(({ kind }) => filter === 'all' || kind === 'missed' || filter === kind)
@@ -42,9 +42,7 @@ export function LiveCalls({ sourceId }: { sourceId: string }) {
       <StreamAlert freshness={freshness} />
       {shown.length === 0 && isReady && (
         <Empty icon="sources" title={rows.length === 0 ? 'No calls yet' : 'No matching calls'}>
-          {rows.length === 0
-            ? 'Send one with a snippet above or with “Send test call”. It appears here immediately.'
-            : 'There are other calls. Choose “All” to see them.'}
+          {rows.length === 0 ? hint : 'There are other calls. Choose “All” to see them.'}
         </Empty>
       )}
       {!isReady && rows.length === 0 && (

@@ -15,7 +15,7 @@ import { firstCallOf } from './first-call.ts'
 type FirstEventProps = { source: Source; destination: Destination }
 
 export const FirstEvent = (props: FirstEventProps) =>
-  // nobody can send a notice
+  // only Sluice sends notices, so the user cannot send a first event
   props.source.kind === 'notices' ? <Connect source={props.source} /> : <Waiting {...props} />
 
 function Waiting({ source, destination }: FirstEventProps) {

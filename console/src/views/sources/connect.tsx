@@ -17,7 +17,7 @@ const Notices = () => (
   <Panel title="Notices from Sluice">
     <Text size="sm">
       Sluice sends the calls of this source: one when a webhook fails or rejects events, and one when it works
-      again. Connect the source to a destination, such as a Slack webhook.
+      again. To receive them, connect the source to a destination, such as a Slack webhook.
     </Text>
   </Panel>
 )

@@ -28,5 +28,5 @@ export function KindField({ value, onChange, hidesDescription = false }: KindPro
 
 const descriptionOf = (kind: Kind): string =>
   kind === 'notices'
-    ? 'Sluice sends a call when a webhook fails and when it works again. Calls of others are rejected with 403.'
+    ? 'Sluice sends a call when a webhook fails and when it works again. All other calls get 403.'
     : 'Website and mobile calls without an IP address get the address of the client.'

@@ -2,7 +2,7 @@ import { Alert, Anchor, Stack, Tabs } from '@mantine/core'
 import { Link, useLocation } from 'wouter'
 import { useDestinations } from '../../api/destinations.ts'
 import { useMayWrite } from '../../api/session.ts'
-import { useSource } from '../../api/sources.ts'
+import { type Source, useSource } from '../../api/sources.ts'
 import { Loaded } from '../../ui/layout/loaded.tsx'
 import { MissingPage } from '../../ui/layout/missing.tsx'
 import { Page } from '../../ui/layout/page.tsx'
@@ -38,7 +38,7 @@ export default function SourcePage({ id, tab = 'live' }: { id: string; tab?: str
               <Stack>
                 <NotForwarded sourceId={source.id} />
                 <Connect source={source} />
-                <LiveCalls sourceId={source.id} />
+                <LiveCalls sourceId={source.id} hint={hintFor(source)} />
               </Stack>
             </Tabs.Panel>
             <Tabs.Panel value="settings">
@@ -50,6 +50,11 @@ export default function SourcePage({ id, tab = 'live' }: { id: string; tab?: str
     </Loaded>
   )
 }
+
+const hintFor = ({ kind }: Source): string =>
+  kind === 'notices'
+    ? 'Notices appear here as soon as Sluice sends them.'
+    : 'Send one with a snippet above or with “Send test call”. It appears here immediately.'
 
 /** Calls without a destination are accepted, which otherwise shows only in their details. */
 function NotForwarded({ sourceId }: { sourceId: string }) {

@@ -76,7 +76,7 @@ function traced(log: readonly Attempt[], more: { maxMs?: number; responseTimeout
     codec: { decode: (value) => ({ ok: true, value: JSON.parse(String(value)) }) },
     ladder,
     responseTimeoutMs: 5 * SECOND,
-    // a busy machine finds fewer in the usual time
+    // in the usual time, a busy machine finds fewer
     maxMs: Number.POSITIVE_INFINITY,
     ...more,
   })

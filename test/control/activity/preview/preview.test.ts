@@ -137,7 +137,7 @@ test('bodies beyond 4 MB in one answer are left out', async () => {
   const { items } = await previewOf(
     { items: Array.from({ length: 40 }, () => event), next: null, searchedSince: 5 },
     rules,
-    // or a busy machine would run them on fewer events
+    // otherwise, a busy machine would try them on fewer events
     () => 0,
   )
   const shown = items.filter(({ body }) => body !== null)

@@ -432,7 +432,7 @@ describe('in the cookies of a request', () => {
       })
       return Math.min(...times)
     }
-    // not until V8 has compiled both
+    // true only once V8 has compiled both
     await until(() => fastest(cookies('%')) < fastest(cookies('a')) * 4)
   })
 })
