@@ -36,7 +36,7 @@ export type NoticeParts = {
 }
 
 const CHECK_MS = 5_000
-/** In one transaction, for which other writes wait. */
+/** Notices, and records in one transaction, for which other writes wait. */
 const AT_ONCE = 500
 
 /** When the state of a webhook changes, writes a notice for each enabled source of kind `notices`. */
@@ -75,7 +75,7 @@ export function createCheck(parts: NoticeParts): () => Promise<void> {
     await remember(
       changes.map(({ id, state }) => announcedRecord(id, state === 'healthy' ? undefined : state)),
     )
-    for (const { state } of changes) written.inc({ state })
+    for (const { state } of changes) written.inc({ state }, sourceIds.length)
   }
 
   async function remember(records: readonly OutRecord[]): Promise<void> {
@@ -97,7 +97,7 @@ export function createCheck(parts: NoticeParts): () => Promise<void> {
     const changes = watch.changes(current, announced, { elapsed: performance.now(), now: Date.now() })
     const known = new Set(current.map(({ id }) => id))
     const gone = areAllRead() ? [...announced.keys()].filter((id) => !known.has(id)) : []
-    for (const some of batchesOf(changes, AT_ONCE)) {
+    for (const some of batchesOf(changes, Math.ceil(AT_ONCE / (sourceIds.length || 1)))) {
       if (!(await isStillOwner())) return
       await announce(some, sourceIds)
     }
@@ -127,7 +127,7 @@ const identifiedTargets = perObject((destination: Destination) =>
 
 const written = new Counter({
   name: 'sluice_control_notices_total',
-  help: 'Changes of webhooks that this process has reported in notices, by new state.',
+  help: 'Notices that this process has written, by the new state of the webhook.',
   labelNames: ['state'],
   registers: [registry],
 })
