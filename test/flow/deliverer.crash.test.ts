@@ -83,13 +83,28 @@ async function flows(calls = CALLS_BETWEEN): Promise<void> {
   await arrived([...fleet.accepted])
 }
 
-function arrived(accepted: readonly string[]): Promise<unknown> {
+async function arrived(accepted: readonly string[]): Promise<void> {
   const missing = () => accepted.filter((id) => !isDelivered(id))
-  return until(() => accepted.every(isDelivered), {
-    timeout: 90_000,
-    message: () =>
-      `what was accepted has arrived, after crashes of ${crashes.map(({ what }) => what)}; missing: ${missing().length}, ${missing().slice(0, 5)}`,
-  })
+  try {
+    await until(() => accepted.every(isDelivered), {
+      timeout: 90_000,
+      message: () =>
+        `what was accepted has arrived, after crashes of ${crashes.map(({ what }) => what)}; missing: ${missing().length}, ${missing().slice(0, 5)}`,
+    })
+  } catch (error) {
+    throw new Error(await whereTheyAre(missing().slice(0, 3)), { cause: error })
+  }
+}
+
+/** For the error, as the cause may be rare. */
+async function whereTheyAre(messageIds: readonly string[]): Promise<string> {
+  const dead = (await readAll(sluice.connection, DEAD)).length
+  const ofThem = ({ messageId }: { messageId: string }) => messageIds.includes(messageId)
+  const routed = (await readDeliveries(sluice)).filter(ofThem).map((found) => ({ ...found, body: '' }))
+  const attempts = (await readAttempts(sluice)).filter(ofThem)
+  const [lag, health] = await Promise.all([sluice.api('get', 'lag'), sluice.api('get', 'health')])
+  const log = sluice.logged('deliverer').slice(-20)
+  return JSON.stringify({ dead, routed, attempts, lag, health, log })
 }
 
 const isDelivered = (messageId: string) => Object.values(paths).every((path) => has(path, messageId))
