@@ -87,7 +87,8 @@ async function arrived(accepted: readonly string[]): Promise<void> {
   const missing = () => accepted.filter((id) => !isDelivered(id))
   try {
     await until(() => accepted.every(isDelivered), {
-      timeout: 90_000,
+      // on a very busy machine, a restarted deliverer took 32 s for its first calls
+      timeout: 240_000,
       message: () =>
         `what was accepted has arrived, after crashes of ${crashes.map(({ what }) => what)}; missing: ${missing().length}, ${missing().slice(0, 5)}`,
     })
