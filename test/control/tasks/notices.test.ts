@@ -1,10 +1,15 @@
+import { readFile } from 'node:fs/promises'
 import { afterEach, assert, describe, expect, test, vi } from 'vitest'
+import { parse } from 'yaml'
 import { type Announced, createAnnounced, noticeId } from '../../../control/tasks/notices/announced.ts'
 import { createWatch, noticeOf } from '../../../control/tasks/notices/decide.ts'
 import { createCheck, sendNotices } from '../../../control/tasks/notices/notices.ts'
+import { render } from '../../../delivery/render.ts'
 import { targetsOf } from '../../../delivery/targets.ts'
 import { CLOSE_MS } from '../../../kafka/client.ts'
 import type { OutRecord } from '../../../kafka/produce/produce.ts'
+import { compileRules } from '../../../rules/compile.ts'
+import { rulesShape } from '../../../rules/rules.ts'
 import type { Event } from '../../../schemas/event.ts'
 import type { Destination, Source } from '../../../settings/settings.ts'
 import { anAttempt } from '../attempts-in-memory.ts'
@@ -336,4 +341,34 @@ test('an unreadable record of a notice counts as healthy, and the record of a ta
   expect([apply('notice/x', Buffer.from('{"state":"odd"}')), states.has('x')]).toEqual([true, false])
   expect([apply('notice/x', Buffer.from('no json')), states.has('x')]).toEqual([true, false])
   expect(apply('replay/x', Buffer.from('{}'))).toBe(false)
+})
+
+test('the guide shows what a receiver gets, and its settings send the text to Slack', async () => {
+  const guide = await readFile('docs/guides/notices.md', 'utf8')
+  const block = (language: string) => new RegExp(`\`\`\`${language}\n([^]*?)\n\`\`\``).exec(guide)?.[1] ?? ''
+  const shown = JSON.parse(block('json'))
+  const { since, lastError, lastDeliveredAt } = shown.properties
+  const destination: Destination = { ...crm, webhooks: [{ url: 'https://crm.example/hook', headers: {} }] }
+  const [target] = targetsOf(destination)
+  assert(target)
+  const startedAt = Date.parse(lastError.at)
+  const error = anAttempt({ outcome: 'retry', status: 503, code: 'http_5xx', startedAt })
+  const notice = noticeOf(
+    {
+      id: noticeId(target.webhook),
+      target,
+      destination,
+      health: { state: 'failing', lastError: error, lastDeliveredAt: Date.parse(lastDeliveredAt) },
+      state: 'failing',
+      before: 'healthy',
+      since: Date.parse(since),
+    },
+    { sourceId: 'notices', now: 0 },
+  )
+  expect(JSON.parse(render(notice))).toEqual(shown)
+  const { destinations } = parse(block('yaml'))
+  const rules = compileRules(rulesShape.parse(destinations[0].rules), Buffer.alloc(16), render)
+  const sent = rules.run(notice)
+  assert(sent.outcome === 'sent')
+  expect(guide).toContain(`\`${sent.body.replace('{"text":', '{"text": ')}\``)
 })
