@@ -13,7 +13,7 @@ const real = [
 // projects, so that they run side by side.
 const maxWorkers = 4
 
-// as long as `until`: on a busy machine, a second is too short
+// the same as for `until`. Vitest's default, a second, is too short for a busy machine
 const poll = { timeout: 60_000 }
 
 export default defineConfig({

@@ -61,21 +61,11 @@ export async function openBackground(parts: Parts): Promise<Background> {
   watchTasks(tasks)
   watchProducer(producer)
 
-  async function start({ attempts, health }: Parameters<Background['start']>[0]): Promise<void> {
+  async function start(activity: Parameters<Background['start']>[0]): Promise<void> {
     await Promise.all([settings.loaded, tasks.loaded])
     const running = { connection, tasks, taskWriter, perform, cleanUp, producer, onFatal }
     const { owns } = closing.adopt(await runTasks(running), close)
-    const noticing = {
-      owns,
-      settings,
-      attempts,
-      health,
-      tasks,
-      taskWriter,
-      producer,
-      encode: event.encode,
-      log: parts.log,
-    }
+    const noticing = { ...parts, ...activity, owns, tasks, taskWriter, producer, encode: event.encode }
     closing.adopt(sendNotices({ ...noticing, delayMs: config.noticeDelayMs }), close)
   }
 

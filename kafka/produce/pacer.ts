@@ -23,7 +23,7 @@ export class Pacer {
     this.pace = pace
   }
 
-  /** @param areAlone true if no other records are queued or being sent. */
+  /** @param areAlone false if other records are queued or being sent. */
   added(records: number, areAlone: boolean): void {
     if (!areAlone) this.sharedAt = performance.now()
     this.waiting += records

@@ -45,19 +45,34 @@ export const sources: Replaceable<GivenSource, Source> = {
     ...sameKeyFaults(body, old),
     ...rotationFaults({ ...body, writeKey: body.writeKey ?? old?.writeKey }, { old, now }, WRITE_KEY),
     ...labelFaults(body.labels),
+    ...(old && old.kind !== 'notices' && body.kind === 'notices' ? noticesFaults(old.id, facts) : []),
   ],
 
   // suppressions stay: they are the users' wish, and apply again to a new source with this id
   uses(id, facts) {
     const connected = [...facts.destinations.values()].filter(({ sourceIds }) => sourceIds.includes(id))
-    const belonging = (all: Facts['audiences']) => [...all.values()].filter(({ sourceId }) => sourceId === id)
     return [
       ...connected.map((user) => `destination ${user.id} is connected to it: disconnect it first`),
-      ...belonging(facts.audiences).map((user) => `audience ${user.id} belongs to it: remove it first`),
-      ...belonging(facts.traits).map((user) => `trait ${user.id} belongs to it: remove it first`),
+      ...belonging(id, facts).map((user) => `${user} belongs to it: remove it first`),
     ].map((message): Fault => ({ pointer: '', code: 'source_in_use', message }))
   },
 }
+
+/** Audiences and traits. */
+function belonging(id: string, { audiences, traits }: Pick<Facts, 'audiences' | 'traits'>): string[] {
+  const of = (all: Facts['audiences']) => [...all.values()].filter(({ sourceId }) => sourceId === id)
+  return [
+    ...of(audiences).map((user) => `audience ${user.id}`),
+    ...of(traits).map((user) => `trait ${user.id}`),
+  ]
+}
+
+const noticesFaults = (id: string, facts: Pick<Facts, 'audiences' | 'traits'>): Fault[] =>
+  belonging(id, facts).map((user) => ({
+    pointer: '/kind',
+    code: 'notices_only',
+    message: `${user} belongs to this source, and a source of notices has only the calls of Sluice itself: remove it first`,
+  }))
 
 type Keys = Pick<Source, 'writeKey' | 'previousWriteKey' | 'previousWriteKeyExpiresAt'>
 

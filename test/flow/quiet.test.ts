@@ -67,7 +67,7 @@ describe('the log of the processes', () => {
       await until(() => ROLES.every(isBack), { message: 'each process says that Kafka is back' })
       // trouble that remains is logged ten seconds later
       const lastAt = () => Math.max(...ROLES.flatMap((role) => since(role).map(({ time }) => Number(time))))
-      await until(() => Date.now() - lastAt() > 16_000, { message: 'nobody says anything' })
+      await until(() => Date.now() - lastAt() > 16_000, { message: 'no process logs anything for 16 s' })
       for (const role of ROLES)
         expect([role, ...texts(since(role))]).toEqual([
           role,

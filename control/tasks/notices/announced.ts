@@ -48,7 +48,10 @@ function stateIn(value: Buffer): Trouble | undefined {
 /** @param webhook its key: see `Target`. */
 export const noticeId = (webhook: string): string => hashedId([webhook])
 
-/** Each is unique, like those of tasks. @param state undefined if the webhook is healthy or removed. */
+/**
+ * Each record of a state has a value of its own, as those of tasks do (`taskRecord`).
+ * @param state undefined: the webhook is healthy, or was removed.
+ */
 export const announcedRecord = (id: string, state: Trouble | undefined): OutRecord => ({
   topic: TASKS,
   key: PREFIX + id,

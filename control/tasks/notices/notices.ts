@@ -83,7 +83,7 @@ export function createCheck(parts: NoticeParts): () => Promise<void> {
     if ('unavailable' in outcome) throw outcome.unavailable
   }
 
-  // an announced webhook whose settings cannot be read looks as if it were removed
+  // a webhook may seem to be removed only because its settings cannot be read
   const areAllRead = () => settings.countUnreadable('source') + settings.countUnreadable('destination') === 0
 
   return async () => {

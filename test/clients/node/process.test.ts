@@ -86,7 +86,7 @@ describe('on SIGTERM', () => {
     ['where the library closes the clients', '', { signal: 'SIGTERM' }, /^.*1 call could not be delivered/gm],
     ['where the listener of the README does', 'readme', { code: 0 }, /^.*1 call could not be delivered/gm],
     ['where onFailure throws', 'throws', { signal: 'SIGTERM' }, /^.*onFailure has failed/gm],
-  ])('what is lost is reported before the process ends, %s', async (_where, how, end, line) => {
+  ])('the process reports calls it could not deliver before it ends, %s', async (_where, how, end, line) => {
     const service = await startService(() => ({ status: 401 }))
     const { printed, complained, kill, ended } = run('terminated', [service.endpoint, how])
     await until(() => printed() === 'ready\n')

@@ -78,7 +78,7 @@ function give(response: ServerResponse, answer: Answer): void {
   }
 }
 
-/** Nothing listens there, and no other test can get this port. */
+/** No server uses port 9, and the system never assigns it to a test. */
 export const DEAD_ENDPOINT = 'http://127.0.0.1:9/'
 
 /** Sends only on flush(). Closed at the end of the test. */

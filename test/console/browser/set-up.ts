@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { promisify } from 'node:util'
+import type { Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
 import { until } from '../../helpers/until.ts'
 import { expectAccessible } from './axe.ts'
@@ -201,10 +202,7 @@ export function setUp(on: () => Stage): void {
 
   test('a new source shows its calls live, with errors and results', async () => {
     const { page } = await on().come()
-    await page.goto('/sources')
-    await page.getByRole('button', { name: 'New source' }).click()
-    await page.getByRole('textbox', { name: 'Name' }).fill('iOS app')
-    await page.getByRole('combobox', { name: 'Kind' }).selectOption('Mobile app')
+    await describeSource(page, 'iOS app', 'Mobile app')
     await page.getByRole('button', { name: 'Create source' }).click()
     await page.getByRole('heading', { name: 'iOS app' }).waitFor()
     expect((await on().sluice.api('get', 'sources')).body.items).toContainEqual(
@@ -229,10 +227,7 @@ export function setUp(on: () => Stage): void {
 
   test('a source of kind notices says that Sluice sends its calls, and shows no write key', async () => {
     const { page } = await on().come()
-    await page.goto('/sources')
-    await page.getByRole('button', { name: 'New source' }).click()
-    await page.getByRole('textbox', { name: 'Name' }).fill('Alarms')
-    await page.getByRole('combobox', { name: 'Kind' }).selectOption('Notices from Sluice')
+    await describeSource(page, 'Alarms', 'Notices from Sluice')
     await page.getByText('All other calls get 403').waitFor()
     await page.getByRole('button', { name: 'Create source' }).click()
     await page.getByRole('heading', { name: 'Notices from Sluice' }).waitFor()
@@ -256,4 +251,11 @@ export function setUp(on: () => Stage): void {
     await page.keyboard.press('Control+V')
     expect(await page.getByRole('textbox', { name: 'Message id' }).inputValue()).toContain('/v1/track')
   })
+}
+
+async function describeSource(page: Page, name: string, kind: string): Promise<void> {
+  await page.goto('/sources')
+  await page.getByRole('button', { name: 'New source' }).click()
+  await page.getByRole('textbox', { name: 'Name' }).fill(name)
+  await page.getByRole('combobox', { name: 'Kind' }).selectOption(kind)
 }

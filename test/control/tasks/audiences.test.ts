@@ -60,7 +60,7 @@ describe.each(['audience', 'trait'] as const)('an %s', (kind) => {
     expect((await ask(post({ ...body, sourceId: 'app' }))).status).toBe(201)
   })
 
-  test('cannot change its source, which cannot be removed', async () => {
+  test('cannot change its source, which cannot be removed or become one of notices', async () => {
     const { ask } = api(records)
     const { json } = await ask(post({ ...body, id: 'mine' }))
     const put = { method: 'PUT', url: `${url}/mine`, headers: { 'if-match': '1' } }
@@ -71,6 +71,11 @@ describe.each(['audience', 'trait'] as const)('an %s', (kind) => {
     expect(await ask({ method: 'DELETE', url: '/api/sources/shop' })).toMatchObject({
       status: 409,
       json: { code: 'source_in_use', message: expect.stringContaining('mine') },
+    })
+    const source = { url: '/api/sources/shop', headers: { 'if-match': String(shop.version) } }
+    expect(await ask({ ...source, method: 'PUT', body: { name: 'Shop', kind: 'notices' } })).toMatchObject({
+      status: 400,
+      json: { errors: [{ pointer: '/kind', code: 'notices_only' }] },
     })
   })
 

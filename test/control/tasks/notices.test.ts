@@ -196,14 +196,29 @@ describe('notices', () => {
       'rejects events: 404. Rejected deliveries are not retried.',
     ],
     ['healthy', { outcome: 'retry', code: 'timeout' }, 'works again.'],
-  ] as const)('say what is wrong, if known, and whether it is retried: %s after %j', (state, error, text) => {
-    const [target] = targetsOf(hook())
-    assert(target)
-    const health = { state, lastError: error && anAttempt({ status: null, ...error }), lastDeliveredAt: null }
-    const change = { id: 'x', target, destination: crm, health, state, before: 'healthy', since: 0 } as const
-    const { properties } = noticeOf(change, { sourceId: 'ops', now: 0 })
-    expect(JSON.parse(properties ?? '').text).toBe(`Webhook 1 of CRM (https://hooks.example) ${text}`)
-  })
+  ] as const)(
+    'name the fault if it is known, and say whether deliveries are retried: %s after %j',
+    (state, error, text) => {
+      const [target] = targetsOf(hook())
+      assert(target)
+      const health = {
+        state,
+        lastError: error && anAttempt({ status: null, ...error }),
+        lastDeliveredAt: null,
+      }
+      const change = {
+        id: 'x',
+        target,
+        destination: crm,
+        health,
+        state,
+        before: 'healthy',
+        since: 0,
+      } as const
+      const { properties } = noticeOf(change, { sourceId: 'ops', now: 0 })
+      expect(JSON.parse(properties ?? '').text).toBe(`Webhook 1 of CRM (https://hooks.example) ${text}`)
+    },
+  )
 
   test('are written only by the process that runs the tasks', async () => {
     const { check, names, state } = control()
@@ -232,7 +247,7 @@ describe('notices', () => {
     expect(events.length).toBeLessThan(destinations.length)
   })
 
-  test('are written for every enabled source of kind notices, and for no other', async () => {
+  test('go to every enabled source of kind notices, and to no other source', async () => {
     const others = [shop, { ...ops, id: 'off', enabled: false }, { ...ops, id: 'more' }]
     const { check, names } = control({ sources: [ops, ...others] })
     await check()
