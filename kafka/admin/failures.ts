@@ -85,7 +85,8 @@ class Failures {
     }
     const run = this.runOf(failure.kind, at)
     run.lastAt = at
-    run.since = failure.since ?? run.since
+    // after an outage, everything takes a while
+    run.since = Math.max(failure.since ?? run.since, this.reachableAt)
     if ((!isLasting && at - run.since < GRACE_MS) || at - run.loggedAt < REPEAT_MS) run.suppressed += 1
     else this.log.warn({ reason, ...failure.fields, ...settingsIn(reason), ...logged(run, at) }, failure.text)
   }

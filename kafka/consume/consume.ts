@@ -3,7 +3,7 @@ import type { EachBatchHandler, Consumer as KafkaJsConsumer } from 'kafkajs'
 import { within } from '../../process/timeout.ts'
 import { untilBack } from '../admin/failures.ts'
 import { createFaultReporter } from '../admin/lost-records.ts'
-import { CLOSE_MS, CONSUMER_RETRIES } from '../client.ts'
+import { CLOSE_MS, CONSUMER_RETRIES, type Connection } from '../client.ts'
 import { drainBeforeJoin } from '../patches/consumer/drain-before-join.ts'
 import { IDLE_WAIT_MS, setFetchWait } from '../patches/consumer/fetch-wait.ts'
 import { replacePredecessors } from '../patches/consumer/stale-members.ts'
@@ -53,6 +53,8 @@ const COMMIT_MS = 500
 const PACE_MS = 5
 /** A member can leave only after its join, which waits until the other members have settled their records. */
 const JOIN_MS = 5_000
+/** A join may take this long: others settle their records, and the sessions of killed members end. */
+const LONG_JOIN_MS = 15_000
 
 /**
  * Commits each partition up to its lowest unsettled offset: every 500 ms, before a rebalance and at shutdown
@@ -76,13 +78,18 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
     resetFetchWait()
   }
 
+  const reportJoin = createJoinReport(connection, { groupId, isJoining })
+  const ticks = setInterval(() => {
+    void assignment.commit()
+    reportJoin()
+  }, COMMIT_MS)
   try {
     await member.run()
   } catch (error) {
+    clearInterval(ticks)
     await leave()
     throw error
   }
-  const commits = setInterval(() => void assignment.commit(), COMMIT_MS)
 
   return {
     joined: member.joined,
@@ -100,7 +107,7 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
       assignment.pauseAll()
       const end = performance.now() + drainMs
       while (inFlight() > 0 && performance.now() < end) await sleep(20)
-      clearInterval(commits)
+      clearInterval(ticks)
       await within(CLOSE_MS, assignment.commit())
       const joinMs = isJoining() ? Math.min(JOIN_MS, end - performance.now()) : 0
       await leave(Math.max(CLOSE_MS, joinMs))
@@ -200,6 +207,20 @@ function whenJoined(
       resolve()
     })
   })
+}
+
+/** kafkajs retries joins, and logs nothing that an operator sees. @returns a function to call often. */
+function createJoinReport(
+  { failures }: Pick<Connection, 'failures'>,
+  { groupId, isJoining }: { groupId: string; isJoining: () => boolean },
+): () => void {
+  let since: number | undefined
+  return () => {
+    since = isJoining() ? (since ?? performance.now()) : undefined
+    if (since === undefined || performance.now() - since < LONG_JOIN_MS) return
+    const text = 'a consumer reads no records yet: it waits to join its group'
+    failures.add({ kind: `join ${groupId}`, text, fields: { groupId }, since })
+  }
 }
 
 function explained(error: Error, groupId: string, topics: readonly string[]): Error {

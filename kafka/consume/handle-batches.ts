@@ -24,6 +24,8 @@ export type HandleOptions<T> = {
 
 type Placed = Pick<ConsumerRecord<unknown>, 'topic' | 'partition' | 'offset' | 'settle' | 'release'>
 
+/** More often than heartbeats are due: the first one is late already. */
+const HEARTBEAT_CHECK_MS = 250
 /** The longest pause for a schema. It ends when the registry answers. */
 const MAX_SCHEMA_PAUSE_MS = 60_000
 const SLOW_SCHEMA_MS = 1_000
@@ -43,9 +45,9 @@ export class BatchHandler<T> {
     this.assignment = assignment
   }
 
-  async eachBatch({ batch, resolveOffset, isRunning, isStale }: EachBatchPayload): Promise<void> {
+  async eachBatch({ batch, heartbeat, resolveOffset, isRunning, isStale }: EachBatchPayload): Promise<void> {
     const { assignment } = this
-    const held = await assignment.held(batch.topic, batch.partition)
+    const held = await withHeartbeats(assignment.held(batch.topic, batch.partition), heartbeat)
     if (!held?.owned || !assignment.isHeld(held) || this.closing || !isRunning() || isStale()) return
     held.end = Number(batch.highWatermark)
     const { last, restUntil, goesOn } = this.handleAll(held, batch.messages)
@@ -171,5 +173,20 @@ export class BatchHandler<T> {
       if (held.paused === 'until') this.assignment.pauseUntil(held, Date.now())
     }
     answer.then(resume, resume)
+  }
+}
+
+/**
+ * Keeps the member in its group: otherwise, with a slow broker, it loses its session while it reads where to start, and
+ * does so again after each join.
+ * @throws if it must join again.
+ */
+async function withHeartbeats<T>(work: Promise<T>, heartbeat: () => Promise<void>): Promise<T> {
+  const { promise: over, reject } = Promise.withResolvers<never>()
+  const beating = setInterval(() => void heartbeat().catch(reject), HEARTBEAT_CHECK_MS)
+  try {
+    return await Promise.race([work, over])
+  } finally {
+    clearInterval(beating)
   }
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Admin } from 'kafkajs'
+import { messageOf } from '../../process/thrown.ts'
 import type { Connection } from '../client.ts'
 import { type LogFault, partitionKey } from '../log-faults.ts'
 import type { LogWatch } from '../patches/log-watch/watch.ts'
@@ -30,6 +31,14 @@ export type StartOptions = {
 }
 
 const RETRY_MS = 250
+/** Between reports while a read takes long. */
+const REPORT_MS = 1_000
+
+/** What a join waits for. `error`: of the last try. */
+type Wait = { text: string; since: number; error?: unknown }
+
+const COMMITS = 'a consumer reads no records yet: it waits for the committed offsets of its group'
+const LOGS = 'a consumer reads no records yet: it waits to compare the logs with the committed offsets'
 
 /** Reads a group's commits, whose metadata kafkajs hides, and compares them with the logs. */
 export class StartPositions {
@@ -53,31 +62,42 @@ export class StartPositions {
     kept: (key: string) => number | undefined,
     isOver: () => boolean,
   ): Promise<Map<string, Position>> {
-    const positions = await this.committed()
+    const positions = (await this.retried(COMMITS, isOver, () => this.fetchCommitted())) ?? new Map()
     this.warnAboutForeign(assigned, positions)
-    while (!this.closed && !isOver()) {
-      try {
-        return await this.comparedWithLogs(assigned, positions, kept)
-      } catch (err) {
-        const { connection, groupId } = this.options
-        connection.log.debug({ err, groupId }, 'cannot check the logs yet')
-        await sleep(RETRY_MS)
-      }
-    }
-    return positions
+    if (isOver()) return positions
+    const compare = () => this.comparedWithLogs(assigned, positions, kept)
+    return (await this.retried(LOGS, isOver, compare)) ?? positions
   }
 
-  private async committed(): Promise<Map<string, Position>> {
-    const { connection, groupId } = this.options
-    while (!this.closed) {
-      try {
-        return await this.fetchCommitted()
-      } catch (error) {
-        connection.log.debug({ err: error, groupId }, 'cannot read the committed offsets yet')
-        await sleep(RETRY_MS)
-      }
+  /** @returns undefined once the generation is over or this is closed. */
+  private async retried<T>(
+    text: string,
+    isOver: () => boolean,
+    read: () => Promise<T>,
+  ): Promise<T | undefined> {
+    const wait: Wait = { text, since: performance.now() }
+    // a single try may take long
+    const reporting = setInterval(() => this.report(wait), REPORT_MS)
+    try {
+      while (!this.closed)
+        try {
+          return await read()
+        } catch (error) {
+          wait.error = error
+          this.options.connection.log.debug({ err: error, groupId: this.options.groupId }, text)
+          await sleep(RETRY_MS)
+          if (isOver()) break
+        }
+    } finally {
+      clearInterval(reporting)
     }
-    return new Map()
+    return undefined
+  }
+
+  private report({ text, since, error }: Wait): void {
+    const { connection, groupId } = this.options
+    const err = error === undefined ? 'no answer yet' : messageOf(error)
+    connection.failures.add({ kind: `${text} ${groupId}`, text, err, fields: { groupId }, since })
   }
 
   private async fetchCommitted(): Promise<Map<string, Position>> {

@@ -8,10 +8,12 @@ import { connectionOf } from '../helpers/kafkajs.ts'
 
 const GROUP_JOIN = 'joined'
 
+type Answers = { outcome?: () => Produced | Promise<Produced>; committed?: () => Promise<unknown> }
+
 /** One partition of `work`. The test plays kafkajs: with real brokers, a join while a batch is handled takes luck. */
 async function consuming(
   decode: () => Decoded<string> | Promise<Decoded<string>>,
-  outcome: () => Produced | Promise<Produced> = () => 'acked',
+  { outcome = () => 'acked', committed = async () => undefined }: Answers = {},
 ) {
   const listeners = new Map<string, (of: { payload: object }) => void>()
   type Batches = { eachBatch(of: object): Promise<void> }
@@ -37,7 +39,10 @@ async function consuming(
   }
   const admin = {
     ...{ connect: nothing, disconnect: nothing },
-    fetchOffsets: async () => [{ topic: 'work', partitions: [{ partition: 0, offset: '0', metadata: '' }] }],
+    async fetchOffsets() {
+      await committed()
+      return [{ topic: 'work', partitions: [{ partition: 0, offset: '0', metadata: '' }] }]
+    },
   }
   // its brokers report no leader epochs
   const cluster = {
@@ -56,7 +61,8 @@ async function consuming(
     return client
   }
   const kafka = { consumer, admin: () => admin }
-  const connection = connectionOf(kafka)
+  const failed = vi.fn()
+  const connection = { ...connectionOf(kafka), failures: { add: failed, reachableSince: () => undefined } }
   const handle = vi.fn((_record: ConsumerRecord<string>) => undefined)
   const codec = { decode } as unknown as Codec<string>
   const producer = {
@@ -78,6 +84,7 @@ async function consuming(
   onTestFinished(() => opened.close(0))
   return {
     handle,
+    failed,
     produced,
     onFatal,
     loads: opened.loads,
@@ -93,8 +100,9 @@ async function consuming(
     },
     paused: () => isPaused,
     join: () => listeners.get(GROUP_JOIN)?.({ payload: { memberAssignment: { work: [0] } } }),
-    batch: (resolveOffset: (offset: string) => void, offset = '0') =>
+    batch: (resolveOffset: (offset: string) => void, offset = '0', heartbeat = nothing) =>
       batches.eachBatch({
+        heartbeat,
         batch: {
           topic: 'work',
           partition: 0,
@@ -120,6 +128,50 @@ test('a batch does not wait for a schema, and its record comes again when the sc
   await vi.waitUntil(() => !paused())
   await batch(resolved)
   expect([handle.mock.calls.length, resolved.mock.calls]).toEqual([1, [['0']]])
+})
+
+test('a member stays in its group while it waits for the committed offsets: they may take longer than its session', async () => {
+  const reading = Promise.withResolvers<void>()
+  const committed = () => reading.promise
+  const { handle, join, batch } = await consuming(() => ({ ok: true, value: '1' }), { committed })
+  join()
+  const heartbeat = vi.fn(async () => {})
+  const handled = batch(vi.fn(), '0', heartbeat)
+  await vi.waitUntil(() => heartbeat.mock.calls.length >= 2, { timeout: 30_000 })
+  expect(handle).not.toHaveBeenCalled()
+  reading.resolve()
+  await handled
+  expect(handle).toHaveBeenCalledOnce()
+})
+
+test('a member whose group rebalances meanwhile does not wait for them', async () => {
+  const committed = () => new Promise(() => {})
+  const { handle, join, batch } = await consuming(() => ({ ok: true, value: '1' }), { committed })
+  join()
+  const rebalancing = new Error('rebalancing')
+  await expect(batch(vi.fn(), '0', () => Promise.reject(rebalancing))).rejects.toBe(rebalancing)
+  expect(handle).not.toHaveBeenCalled()
+})
+
+test('a consumer says that it waits to join its group, once that takes longer than a killed member can hold it up', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { failed, join, rejoin } = await consuming(() => ({ ok: true, value: '1' }))
+  await vi.advanceTimersByTimeAsync(14_000)
+  expect(failed).not.toHaveBeenCalled()
+  const since = performance.now() - 14_000
+  await vi.advanceTimersByTimeAsync(2_000)
+  const text = 'a consumer reads no records yet: it waits to join its group'
+  expect(failed).toHaveBeenCalledWith(expect.objectContaining({ text, fields: { groupId: 'g' } }))
+  expect(failed.mock.calls[0]?.[0].since - since).toBeLessThan(1_000)
+  join()
+  failed.mockClear()
+  await vi.advanceTimersByTimeAsync(60_000)
+  rejoin()
+  await vi.advanceTimersByTimeAsync(14_000)
+  expect(failed).not.toHaveBeenCalled()
+  await vi.advanceTimersByTimeAsync(2_000)
+  expect(failed).toHaveBeenCalled()
 })
 
 test('a partition that was reassigned while it waited for a schema asks again', async () => {
@@ -192,10 +244,7 @@ test('a record that is parked later is counted, and its copy says where it came 
 test('a record is settled only when its parked copy is written', async () => {
   const { promise, resolve } = Promise.withResolvers<Produced>()
   const undecodable = { ok: false, reason: 'undecodable', message: 'no Avro' } as const
-  const { join, batch, loads } = await consuming(
-    () => undecodable,
-    () => promise,
-  )
+  const { join, batch, loads } = await consuming(() => undecodable, { outcome: () => promise })
   join()
   await batch(vi.fn())
   await new Promise(setImmediate)
@@ -208,7 +257,7 @@ test('a record that topic parked refuses is parked without its value', async () 
   const outcomes: Produced[] = ['refused', 'acked']
   const { handle, join, batch, produced, loads, onFatal } = await consuming(
     () => ({ ok: true, value: 'large' }),
-    () => outcomes.shift() ?? 'unknown',
+    { outcome: () => outcomes.shift() ?? 'unknown' },
   )
   handle.mockImplementation(parkAnew)
   join()
@@ -222,10 +271,9 @@ test('a record that topic parked refuses is parked without its value', async () 
 })
 
 test('a process that can neither handle nor park a record ends, and the record is read again', async () => {
-  const { handle, join, batch, loads, onFatal } = await consuming(
-    () => ({ ok: true, value: '1' }),
-    () => 'full',
-  )
+  const { handle, join, batch, loads, onFatal } = await consuming(() => ({ ok: true, value: '1' }), {
+    outcome: () => 'full',
+  })
   handle.mockImplementation(parkAnew)
   join()
   await batch(vi.fn())
@@ -245,10 +293,9 @@ test('a member that gives up its partitions takes no more records of them', asyn
 
 test('a record that cannot be parked any more is released at shutdown, which does not wait for it', async () => {
   const { promise, resolve } = Promise.withResolvers<Produced>()
-  const { handle, join, batch, close, onFatal } = await consuming(
-    () => ({ ok: true, value: '1' }),
-    () => promise,
-  )
+  const { handle, join, batch, close, onFatal } = await consuming(() => ({ ok: true, value: '1' }), {
+    outcome: () => promise,
+  })
   handle.mockImplementation(parkAnew)
   join()
   await batch(vi.fn())

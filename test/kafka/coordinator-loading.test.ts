@@ -50,6 +50,36 @@ test('batches that wait for their turn while the member joins again are not hand
   expect(eachBatch).toHaveBeenCalledOnce()
 })
 
+test.each([
+  ['does not know the member', 25],
+  ['rebalances', 27],
+])(
+  'once the coordinator says that it %s, no batch is handled and nothing asks it again until the next join',
+  async (_, code) => {
+    const { group, asked } = member()
+    const refusal = createErrorFromCode(code)
+    const heartbeat = vi.fn(() => Promise.reject(refusal))
+    Object.assign(group, { memberId: 'me', lastRequest: 0, coordinator: { heartbeat } })
+    const eachBatch = vi.fn(async () => {})
+    const manual = { autoCommit: false, eachBatchAutoResolve: false, heartbeatInterval: 0 }
+    const runner = Object.assign(runnerOf(group), { ...manual, eachBatch })
+    const fetched = group.fetch('1')
+    await until(() => asked.length === 1)
+    asked[0]?.()
+    const [batch] = await fetched
+    for (let times = 0; times < 3; times++) await expect(runner.handleBatch(batch)).rejects.toBe(refusal)
+    expect([eachBatch.mock.calls.length, heartbeat.mock.calls.length]).toEqual([1, 1])
+
+    group.offsetManager = offsets()
+    heartbeat.mockResolvedValue(undefined as never)
+    const next = group.fetch('1')
+    await until(() => asked.length === 2)
+    asked[1]?.()
+    for (const each of await next) await runner.handleBatch(each)
+    expect(eachBatch).toHaveBeenCalledTimes(2)
+  },
+)
+
 test('a seek that is still to be done when a member joins is not done: the join starts at the commit', async () => {
   const asked: object[] = []
   const group = aFetchingMember('work', async (request) => {

@@ -67,6 +67,13 @@ test('the caller may say when the failures began', () => {
   expect(log.lines).toMatchObject([{ text: 'refused', seconds: 12 }])
 })
 
+test('a failure that the caller says began before an outage starts over after it', () => {
+  const log = aLog()
+  log.fail(20 * SECOND, away)
+  log.fail(9 * SECOND, { failure: { kind: 'commit', text: 'refused', since: 0 } })
+  expect(log.lines.map(({ text }) => text)).toEqual(['Kafka cannot be reached', 'Kafka can be reached again'])
+})
+
 test('an outage is one line after five seconds without an answer, and one when a broker answers again', () => {
   const log = aLog()
   log.answered()

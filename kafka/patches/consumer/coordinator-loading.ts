@@ -1,12 +1,13 @@
 /**
- * Upstream: tulios/kafkajs#1779 (open); `joinAndSync`, `fetch`, `seek` and `commitOffsets` in
+ * Upstream: tulios/kafkajs#1779 (open); `joinAndSync`, `fetch`, `seek`, `commitOffsets` and `heartbeat` in
  * src/consumer/consumerGroup.js, `handleBatch` in src/consumer/runner.js.
  * Without it: after a join that failed for a temporary reason, kafkajs fetches as if it had joined. Its commits are
  * refused and its partitions stall, because nothing makes it join again. If it finds no coordinator for long, or the
  * answer to a join is an unexpected error of the broker, the consumer ends for good. A seek or a batch from before a
  * join skips records that were released in between. A commit that is repeated after a join, or made before the join is
  * reported, counts as one of the new generation: it may set back partitions that another member has by now
- * (docs/decisions/002-client-guards.md).
+ * (docs/decisions/002-client-guards.md). A member that is told to join again first handles all batches of its last
+ * fetch, and asks the coordinator after each: with a slow broker, that can take longer than the others wait for it.
  * Until: test/kafka/coordinator-loading.test.ts and test/flow/kafka.consume.test.ts pass without it.
  */
 import { internal, prototypeOf } from '../internals.ts'
@@ -21,6 +22,7 @@ type ConsumerGroup = {
   fetch(nodeId: string): Promise<object[]>
   seek(at: object): void
   commitOffsets(offsets?: object): Promise<void>
+  heartbeat(options: { interval: number }): Promise<void>
 }
 type Runner = { consumerGroup: ConsumerGroup; handleBatch(batch: object): Promise<void> }
 
@@ -40,6 +42,8 @@ const ILLEGAL_GENERATION = 22
 const outside = new WeakMap<ConsumerGroup, ConsumerGroup['offsetManager']>()
 /** By batch, and by commit, what the member had in the generation that fetched or first sent it. */
 const madeIn = new WeakMap<object, ConsumerGroup['offsetManager']>()
+/** Members that must join again, with what they had in the generation that is over, and the coordinator's answer. */
+const refused = new WeakMap<ConsumerGroup, Pick<ConsumerGroup, 'offsetManager'> & { error: Error }>()
 /** Concurrent fetches share a join: each makes the member join when a topic gets more partitions. */
 const joins = new WeakMap<object, Promise<void>>()
 
@@ -52,7 +56,7 @@ export const untilJoined = async (member: object): Promise<void> => joins.get(me
  */
 export function retryJoins(): void {
   const member = prototypeOf<ConsumerGroup>('consumer/consumerGroup')
-  const { joinAndSync, fetch, seek, commitOffsets } = member
+  const { joinAndSync, fetch, seek, commitOffsets, heartbeat } = member
   member.joinAndSync = function () {
     const join = joins.get(this) ?? joinOnce(this, joinAndSync).finally(() => joins.delete(this))
     joins.set(this, join)
@@ -78,8 +82,22 @@ export function retryJoins(): void {
     if (offsets) madeIn.set(offsets, offsetManager)
     await commitOffsets.call(this, offsets)
   }
+  member.heartbeat = async function (options) {
+    const { offsetManager } = this
+    try {
+      await heartbeat.call(this, options)
+    } catch (error) {
+      if (mustRejoin(error)) refused.set(this, { offsetManager, error })
+      throw error
+    }
+  }
   dropOlderBatches()
 }
+
+const REJOIN = new Set(['UNKNOWN_MEMBER_ID', 'REBALANCE_IN_PROGRESS', 'ILLEGAL_GENERATION'])
+
+const mustRejoin = (error: unknown): error is Error =>
+  error instanceof Error && 'type' in error && REJOIN.has(String(error.type))
 
 const isOlder = (batchOrCommit: object, { offsetManager }: ConsumerGroup): boolean =>
   madeIn.has(batchOrCommit) && madeIn.get(batchOrCommit) !== offsetManager
@@ -89,7 +107,10 @@ function dropOlderBatches(): void {
   const runner = prototypeOf<Runner>('consumer/runner')
   const { handleBatch } = runner
   runner.handleBatch = async function (batch) {
-    if (!isOlder(batch, this.consumerGroup)) await handleBatch.call(this, batch)
+    const { consumerGroup } = this
+    const refusal = refused.get(consumerGroup)
+    if (refusal?.offsetManager === consumerGroup.offsetManager) throw refusal.error
+    if (!isOlder(batch, consumerGroup)) await handleBatch.call(this, batch)
   }
 }
 
