@@ -27,6 +27,7 @@ const SEEN_PACE = { ms: 100, fullAt: 500 }
 const PACE_MS = 24
 /** How long a paused partition may take to resume while the others are idle. */
 const PAUSED_WAIT_MS = 100
+const BEHIND = 'events are not routed: the settings are behind their topic'
 
 await run('router', async (context) => {
   const { log } = context
@@ -84,6 +85,7 @@ async function startConsumer(
         producer,
         duplicates,
         slices: createSlices(),
+        onBehind: () => connection.failures.add({ kind: BEHIND, text: BEHIND }),
         onRouted: routed,
         onRuled: ruleWatcher(log),
         onDuplicate: duplicate,

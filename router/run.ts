@@ -19,6 +19,8 @@ import { createWaitingEvents } from './waiting-events.ts'
 export type RouterParts = DeliveryWriterParts & {
   settings: Pick<Settings, 'destinationsOf' | 'isFresh' | 'sources'>
   duplicates: Pick<Duplicates, 'of'>
+  /** An event is held because the settings are outdated. */
+  onBehind: () => void
   onRouted: (event: Event, deliveries: number) => void
   onDuplicate: (event: Event) => void
 }
@@ -30,7 +32,7 @@ const HOLD_MS = 50
  * `router.seen`, without which a duplicate passes after a restart.
  */
 export function createRouter(parts: RouterParts): Handler<Event> {
-  const { settings, producer, duplicates, slices } = parts
+  const { settings, producer, duplicates, slices, onBehind } = parts
 
   // with outdated settings an event could be settled as if it had no destination
   const isReady = ({ partition }: Pick<ConsumerRecord<Event>, 'partition'>) =>
@@ -40,7 +42,10 @@ export function createRouter(parts: RouterParts): Handler<Event> {
   const waiting = createWaitingEvents({ slices, isReady, route })
 
   return (record, message) => {
-    if (!isReady(record)) return holdFor(HOLD_MS)
+    if (!isReady(record)) {
+      if (!settings.isFresh()) onBehind()
+      return holdFor(HOLD_MS)
+    }
     const waits = waiting.add(record, message)
     if (waits === 'full') return holdFor(HOLD_MS)
     const routing = waits === 'no' ? route(record, message) : undefined

@@ -151,6 +151,7 @@ async function aRouter(
     producer,
     duplicates,
     slices: createSlices(),
+    onBehind: () => undefined,
     onRouted: ({ messageId }) => void routing.routed.push(messageId),
     onRuled: () => undefined,
     onDuplicate: ({ messageId }) => void routing.duplicates.push(messageId),

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { deliveryId } from '../../delivery/routing/routing.ts'
 import type { ConsumerRecord } from '../../kafka/consume/record.ts'
 import type { Produced } from '../../kafka/produce/pending.ts'
@@ -56,6 +56,7 @@ function aRouter(parts: Partial<RouterParts> = {}) {
       of: () => ({ admit: (entry) => entries.push(entry) > 0, write: () => async () => 'acked' }),
     },
     slices: createSlices(),
+    onBehind: () => undefined,
     onRouted: () => undefined,
     onRuled: () => undefined,
     onDuplicate: () => undefined,
@@ -83,6 +84,19 @@ test.each<[string, Partial<RouterParts>]>([
   const held = handle(aRecord({ settle: () => void settled.push('settled') }), message)
   expect(held).toEqual({ holdUntil: expect.any(Number) })
   expect([entries, settled]).toEqual([[], []])
+})
+
+test.each([
+  [true, 0],
+  [false, 1],
+])('that the settings cannot be followed is reported for each held event: %s, %i times', (isFresh, times) => {
+  const onBehind = vi.fn()
+  const { handle } = aRouter({
+    settings: { isFresh: () => isFresh, destinationsOf: () => [], sources: new Map() },
+    onBehind,
+  })
+  handle(aRecord({}), message)
+  expect(onBehind).toHaveBeenCalledTimes(times)
 })
 
 test.each([
