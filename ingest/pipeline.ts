@@ -1,5 +1,5 @@
-import type { Produced } from '../kafka/produce/pending.ts'
-import { type OutRecord, type ProduceOptions, type Producer, sizeOf } from '../kafka/produce/produce.ts'
+import type { OutRecord, Produced, ProduceOptions, Producer } from '../kafka/produce/produce.ts'
+import { sizeOf } from '../kafka/produce/queue/buffer-memory.ts'
 import type { Logger } from '../process/log.ts'
 import type { Codec } from '../schemas/codec.ts'
 import type { Event } from '../schemas/event.ts'

@@ -7,7 +7,7 @@ import {
   type RecordEnds,
 } from '../kafka/consume/record.ts'
 import { PUT_BACK } from '../kafka/produce/park.ts'
-import type { Produced } from '../kafka/produce/pending.ts'
+import type { Produced } from '../kafka/produce/produce.ts'
 import type { Event } from '../schemas/event.ts'
 import type { Settings } from '../settings/follow.ts'
 import { type DeliveryWriterParts, hasBacklog, type Writing, writeDeliveries } from './deliveries.ts'

@@ -1,6 +1,5 @@
 import type { KafkaMessage } from 'kafkajs'
-import type { Produced } from './pending.ts'
-import type { OutRecord, Producer } from './produce.ts'
+import type { OutRecord, Produced, Producer } from './produce.ts'
 
 /** Records that could not be handled, byte for byte. */
 export const PARKED = 'parked'

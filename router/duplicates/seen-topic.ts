@@ -1,6 +1,5 @@
 import { createBatcher } from '../../kafka/produce/batcher.ts'
-import type { Produced } from '../../kafka/produce/pending.ts'
-import type { Producer } from '../../kafka/produce/produce.ts'
+import type { Produced, Producer } from '../../kafka/produce/produce.ts'
 import { withTimeout } from '../../process/timeout.ts'
 import { SEEN } from '../../schemas/topics.ts'
 import type { Entry } from './window.ts'

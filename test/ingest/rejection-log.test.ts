@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createRejectionLog } from '../../ingest/rejection-log.ts'
-import type { Produced } from '../../kafka/produce/pending.ts'
+import type { Produced } from '../../kafka/produce/produce.ts'
 import { until } from '../helpers/until.ts'
 
 const WAIT_MS = 100

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { consume, loadOf } from '../../kafka/consume/consume.ts'
 import type { ConsumerRecord, Decoded } from '../../kafka/consume/record.ts'
 import { Tracker } from '../../kafka/consume/tracker.ts'
-import type { Produced } from '../../kafka/produce/pending.ts'
+import type { Produced } from '../../kafka/produce/produce.ts'
 import type { Codec } from '../../schemas/codec.ts'
 import { connectionOf } from '../helpers/kafkajs.ts'
 

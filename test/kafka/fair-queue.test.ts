@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createFairQueue, MAX_BYTES, MAX_ITEMS } from '../../kafka/produce/fair-queue.ts'
+import { createFairQueue, MAX_BYTES, MAX_ITEMS } from '../../kafka/produce/queue/fair-queue.ts'
 
 type Item = { flow: string; number: number; bytes: number }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { sizeOf } from '../../kafka/produce/produce.ts'
+import { sizeOf } from '../../kafka/produce/queue/buffer-memory.ts'
 
 test('the size of a record counts headers as they are sent: bytes that are not UTF-8, and each of several values', () => {
   const headers = { raw: Buffer.alloc(1_000, 0xff), é: 'é', many: [Buffer.from([0xff]), 'ab'] }

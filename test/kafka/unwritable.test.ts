@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import { NOT_SENT } from '../../kafka/patches/group-messages.ts'
 import { createProducer, type Producer } from '../../kafka/produce/produce.ts'
-import { UnwritablePartitions } from '../../kafka/produce/unwritable.ts'
+import { UnwritablePartitions } from '../../kafka/produce/queue/unwritable.ts'
 import { connectionOf } from '../helpers/kafkajs.ts'
 import { until } from '../helpers/until.ts'
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ConsumerRecord } from '../../kafka/consume/record.ts'
-import type { Produced } from '../../kafka/produce/pending.ts'
-import type { OutRecord } from '../../kafka/produce/produce.ts'
+import type { OutRecord, Produced } from '../../kafka/produce/produce.ts'
 import type { Slices } from '../../process/slices.ts'
 import { type DeliveryWriterParts, writeDeliveries } from '../../router/deliveries.ts'
 import { codec } from '../../schemas/codec.ts'

@@ -1,6 +1,5 @@
 import { type ConsumerRecord, type Handler, holdFor, type Message } from '../../../kafka/consume/record.ts'
-import type { Produced } from '../../../kafka/produce/pending.ts'
-import type { OutRecord, Producer } from '../../../kafka/produce/produce.ts'
+import type { OutRecord, Produced, Producer } from '../../../kafka/produce/produce.ts'
 import type { Range } from '../../../kafka/tables/ranges.ts'
 import { createSlices, type Slices } from '../../../process/slices.ts'
 import type { TokenBucket } from '../../../process/token-bucket.ts'

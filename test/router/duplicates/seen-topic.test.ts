@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { Produced } from '../../../kafka/produce/pending.ts'
+import type { Produced } from '../../../kafka/produce/produce.ts'
 import { seenWriter } from '../../../router/duplicates/seen-topic.ts'
 
 beforeEach(() => void vi.useFakeTimers())

@@ -1,6 +1,6 @@
-import { partitionKey } from '../log-faults.ts'
+import { partitionKey } from '../../log-faults.ts'
+import type { Keyed } from '../send.ts'
 import { MAX_BYTES, MAX_ITEMS } from './fair-queue.ts'
-import type { Keyed } from './send.ts'
 
 type Placed = { topic: string; message: Keyed; bytes: number }
 /** Without its message, which is made again when it is sent. Until then, records may share data. */

@@ -1,4 +1,4 @@
-import { createFifo, type Fifo } from '../../process/fifo.ts'
+import { createFifo, type Fifo } from '../../../process/fifo.ts'
 
 /**
  * Items of one flow leave in order. Flows share the sends by bytes, so none delays the others (deficit round robin:
