@@ -57,75 +57,76 @@ const newRun = (since: number): Run => ({
 })
 
 class Failures {
-  private readonly log: Pick<Logger, 'debug' | 'info' | 'warn'>
-  private readonly now: () => number
-  private readonly runs = new Map<string, Run>()
-  private outage: Run | undefined
-  private answeredAt: number
-  private reachableAt: number
-  private hasAnswered = false
+  readonly #log: Pick<Logger, 'debug' | 'info' | 'warn'>
+  readonly #now: () => number
+  readonly #runs = new Map<string, Run>()
+  #outage: Run | undefined
+  #answeredAt: number
+  #reachableAt: number
+  #hasAnswered = false
 
   constructor(log: Pick<Logger, 'debug' | 'info' | 'warn'>, now: () => number) {
-    this.log = log
-    this.now = now
-    this.answeredAt = now()
-    this.reachableAt = this.answeredAt
+    this.#log = log
+    this.#now = now
+    this.#answeredAt = now()
+    this.#reachableAt = this.#answeredAt
   }
 
   add(failure: Failure): void {
-    const at = this.now()
+    const at = this.#now()
     const reason = reasonOf(failure)
     // kafkajs's own messages are in the debug log already
-    if (failure.err instanceof Error) this.log.debug({ err: failure.err, ...failure.fields }, failure.text)
+    if (failure.err instanceof Error) this.#log.debug({ err: failure.err, ...failure.fields }, failure.text)
     // a wrong setting does not fix itself, and its message says more
     const isLasting = settingsOf(reason) !== undefined || failure.isFinal === true
-    if (!isLasting && at - this.answeredAt > SILENT_MS) {
-      this.addToOutage(reason, at)
+    if (!isLasting && at - this.#answeredAt > SILENT_MS) {
+      this.#addToOutage(reason, at)
       return
     }
-    const run = this.runOf(failure.kind, at)
+    const run = this.#runOf(failure.kind, at)
     run.lastAt = at
     // after an outage, everything takes a while
-    run.since = Math.max(failure.since ?? run.since, this.reachableAt)
+    run.since = Math.max(failure.since ?? run.since, this.#reachableAt)
     if ((!isLasting && at - run.since < GRACE_MS) || at - run.loggedAt < REPEAT_MS) run.suppressed += 1
-    else this.log.warn({ reason, ...failure.fields, ...settingsIn(reason), ...logged(run, at) }, failure.text)
+    else
+      this.#log.warn({ reason, ...failure.fields, ...settingsIn(reason), ...logged(run, at) }, failure.text)
   }
 
-  private addToOutage(reason: string, at: number): void {
-    this.outage ??= newRun(this.answeredAt)
-    if (at - this.outage.loggedAt < REPEAT_MS) {
-      this.outage.suppressed += 1
+  #addToOutage(reason: string, at: number): void {
+    this.#outage ??= newRun(this.#answeredAt)
+    if (at - this.#outage.loggedAt < REPEAT_MS) {
+      this.#outage.suppressed += 1
       return
     }
     // once a broker has answered, the settings are right
-    const settings = this.hasAnswered ? {} : { settings: 'KAFKA_BROKERS', ...settingsIn(reason) }
-    this.log.warn({ reason, ...settings, ...logged(this.outage, at) }, 'Kafka cannot be reached')
+    const settings = this.#hasAnswered ? {} : { settings: 'KAFKA_BROKERS', ...settingsIn(reason) }
+    this.#log.warn({ reason, ...settings, ...logged(this.#outage, at) }, 'Kafka cannot be reached')
   }
 
-  private runOf(kind: string, at: number): Run {
-    const known = this.runs.get(kind)
+  #runOf(kind: string, at: number): Run {
+    const known = this.#runs.get(kind)
     if (known && at - known.lastAt < REPEAT_MS) {
       if (at - known.lastAt > GAP_MS) known.since = at
       return known
     }
-    if (this.runs.size >= MAX_KINDS) this.runs.clear()
+    if (this.#runs.size >= MAX_KINDS) this.#runs.clear()
     const run = newRun(at)
-    this.runs.set(kind, run)
+    this.#runs.set(kind, run)
     return run
   }
 
   answered(): void {
-    this.answeredAt = this.now()
-    this.hasAnswered = true
-    if (!this.outage) return
-    this.log.info(logged(this.outage, this.answeredAt), 'Kafka can be reached again')
-    this.outage = undefined
-    this.reachableAt = this.answeredAt
-    this.runs.clear()
+    this.#answeredAt = this.#now()
+    this.#hasAnswered = true
+    if (!this.#outage) return
+    this.#log.info(logged(this.#outage, this.#answeredAt), 'Kafka can be reached again')
+    this.#outage = undefined
+    this.#reachableAt = this.#answeredAt
+    this.#runs.clear()
   }
 
   reachableSince(): number | undefined {
-    return this.outage || this.now() - this.answeredAt > SILENT_MS ? undefined : this.reachableAt
+    return this.#outage || this.#now() - this.#answeredAt > SILENT_MS ? undefined : this.#reachableAt
   }
 }
 

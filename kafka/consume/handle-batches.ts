@@ -32,49 +32,49 @@ const SLOW_SCHEMA_MS = 1_000
 
 export class BatchHandler<T> {
   closing = false
-  private readonly options: HandleOptions<T>
-  private readonly groupId: string
-  private readonly assignment: Assignment
-  private readonly parkedCounts = new Map<string, number>()
+  readonly #options: HandleOptions<T>
+  readonly #groupId: string
+  readonly #assignment: Assignment
+  readonly #parkedCounts = new Map<string, number>()
   /** Records handled in this turn of the event loop. */
-  private sinceTurn = 0
+  #sinceTurn = 0
 
   constructor(options: HandleOptions<T>, groupId: string, assignment: Assignment) {
-    this.options = options
-    this.groupId = groupId
-    this.assignment = assignment
+    this.#options = options
+    this.#groupId = groupId
+    this.#assignment = assignment
   }
 
   async eachBatch({ batch, heartbeat, resolveOffset, isRunning, isStale }: EachBatchPayload): Promise<void> {
-    const { assignment } = this
+    const assignment = this.#assignment
     const held = await withHeartbeats(assignment.held(batch.topic, batch.partition), heartbeat)
     if (!held?.owned || !assignment.isHeld(held) || this.closing || !isRunning() || isStale()) return
     held.end = Number(batch.highWatermark)
-    const { last, restUntil, goesOn } = this.handleAll(held, batch.messages)
+    const { last, restUntil, goesOn } = this.#handleAll(held, batch.messages)
     // once per batch: kafkajs counts in 64-bit objects; before any await: another member may have the partition
     // afterwards
     if (last) resolveOffset(last.offset)
     const isFull = assignment.pauseIfFull(held)
     if (!goesOn) return
     if (!isFull && restUntil > Date.now()) assignment.pauseUntil(held, restUntil)
-    this.sinceTurn += batch.messages.length
-    if (this.sinceTurn < FEW) return
+    this.#sinceTurn += batch.messages.length
+    if (this.#sinceTurn < FEW) return
     // otherwise all batches of a fetch share one turn and delay acknowledgements
     await nextTurn()
-    this.sinceTurn = 0
+    this.#sinceTurn = 0
   }
 
   /** @returns `goesOn`: false if the partition is paused after `last`. */
-  private handleAll(held: Held, messages: readonly Message[]) {
+  #handleAll(held: Held, messages: readonly Message[]) {
     let restUntil = 0
     let last: Message | undefined
     for (const message of messages) {
-      const decoded = this.decode(message)
+      const decoded = this.#decode(message)
       if (decoded instanceof Promise) {
-        this.waitForSchema(held, message, decoded)
+        this.#waitForSchema(held, message, decoded)
         return { last, restUntil, goesOn: false }
       }
-      const outcome = this.take(held, message, decoded)
+      const outcome = this.#take(held, message, decoded)
       if (outcome === false) return { last, restUntil, goesOn: false }
       if (outcome !== true) ({ restUntil } = outcome)
       last = message
@@ -83,35 +83,35 @@ export class BatchHandler<T> {
   }
 
   /** A batch that cannot be decoded comes as one message and is parked unchanged. */
-  private decode(message: Message): Decoded<T> | Promise<Decoded<T>> {
+  #decode(message: Message): Decoded<T> | Promise<Decoded<T>> {
     const fault = batchFaultOf(message)
-    if (!fault) return this.options.codec.decode(message.value)
+    if (!fault) return this.#options.codec.decode(message.value)
     const { firstOffset, lastOffset, reason } = fault
     const text = `the batch of offsets ${firstOffset} to ${lastOffset} cannot be decoded: ${reason}`
     return { ok: false, reason: 'undecodable', message: text }
   }
 
   /** @returns false if the partition is paused at this message. */
-  private take(held: Held, message: Message, decoded: Decoded<T>): boolean | Rest {
+  #take(held: Held, message: Message, decoded: Decoded<T>): boolean | Rest {
     if (!held.tracker.take(Number(message.offset), Number(message.timestamp))) return true
-    const record = this.recordOf(held, message, decoded.ok ? decoded.value : (undefined as T))
+    const record = this.#recordOf(held, message, decoded.ok ? decoded.value : (undefined as T))
     if (!decoded.ok) {
-      this.park(record, message, `${decoded.reason}: ${decoded.message}`)
+      this.#park(record, message, `${decoded.reason}: ${decoded.message}`)
       return true
     }
-    const pause = this.handle(held, record, message) ?? true
+    const pause = this.#handle(held, record, message) ?? true
     if (pause === true || 'restUntil' in pause) return pause
     record.release()
-    this.assignment.pauseUntil(held, pause.holdUntil)
+    this.#assignment.pauseUntil(held, pause.holdUntil)
     return false
   }
 
   /** No closure may use `value`: a waiting record must not keep it in memory. */
-  private recordOf(held: Held, message: Message, value: T): ConsumerRecord<T> {
+  #recordOf(held: Held, message: Message, value: T): ConsumerRecord<T> {
     const offset = Number(message.offset)
     const { partition } = held
-    const topic = this.options.connection.plain(held.topic)
-    const settle = () => this.assignment.settle(held, offset)
+    const topic = this.#options.connection.plain(held.topic)
+    const settle = () => this.#assignment.settle(held, offset)
     const release = () => held.tracker.release(offset)
     return {
       topic,
@@ -123,16 +123,16 @@ export class BatchHandler<T> {
       settle,
       owned: () => held.owned && !this.closing,
       release,
-      park: (contents, reason) => this.park({ topic, partition, offset, settle, release }, contents, reason),
+      park: (contents, reason) => this.#park({ topic, partition, offset, settle, release }, contents, reason),
     }
   }
 
   /** Never throws: an error would stop the consumer. */
-  private handle({ topic }: Held, record: ConsumerRecord<T>, message: Message): Hold | Rest | undefined {
-    const { tracer, describe, handle } = this.options
+  #handle({ topic }: Held, record: ConsumerRecord<T>, message: Message): Hold | Rest | undefined {
+    const { tracer, describe, handle } = this.#options
     try {
       // the span of a record that asks to wait is never reported: the record comes again
-      const where = tracer && { topic, group: this.groupId, headers: message.headers, describe }
+      const where = tracer && { topic, group: this.#groupId, headers: message.headers, describe }
       return handle(where ? inTrace(tracer, record, where) : record, message)
     } catch (error) {
       record.park(message, String(error))
@@ -140,14 +140,14 @@ export class BatchHandler<T> {
     }
   }
 
-  private park(record: Placed, message: Contents, reason: string): void {
-    const { connection, producer, onParked, onFatal } = this.options
+  #park(record: Placed, message: Contents, reason: string): void {
+    const { connection, producer, onParked, onFatal } = this.#options
     const { topic, partition, offset } = record
     connection.log.error({ topic, partition, offset, reason }, 'a record cannot be handled; it is parked')
     park(producer, parkedRecord({ topic, partition, offset, message, reason })).then((outcome) => {
       if (outcome === 'acked') {
         onParked?.()
-        this.parkedCounts.set(topic, this.parked(topic) + 1)
+        this.#parkedCounts.set(topic, this.parked(topic) + 1)
         record.settle()
         return
       }
@@ -157,20 +157,20 @@ export class BatchHandler<T> {
   }
 
   parked(topic: string): number {
-    return this.parkedCounts.get(topic) ?? 0
+    return this.#parkedCounts.get(topic) ?? 0
   }
 
   /** Only this partition waits. The record comes again once the registry answers. */
-  private waitForSchema(held: Held, { offset }: Message, answer: Promise<unknown>): void {
+  #waitForSchema(held: Held, { offset }: Message, answer: Promise<unknown>): void {
     const { topic, partition } = held
     const slow = setTimeout(() => {
       const place = { topic, partition, offset }
-      this.options.connection.log.warn(place, 'the schema registry has not answered; the partition waits')
+      this.#options.connection.log.warn(place, 'the schema registry has not answered; the partition waits')
     }, SLOW_SCHEMA_MS).unref()
-    this.assignment.pauseUntil(held, Date.now() + MAX_SCHEMA_PAUSE_MS)
+    this.#assignment.pauseUntil(held, Date.now() + MAX_SCHEMA_PAUSE_MS)
     const resume = () => {
       clearTimeout(slow)
-      if (held.paused === 'until') this.assignment.pauseUntil(held, Date.now())
+      if (held.paused === 'until') this.#assignment.pauseUntil(held, Date.now())
     }
     answer.then(resume, resume)
   }

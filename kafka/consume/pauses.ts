@@ -23,30 +23,30 @@ type Options = {
 const CHECK_MS = 1_000
 
 export class Pauses {
-  private readonly options: Options
-  private closed = false
+  readonly #options: Options
+  #closed = false
 
   constructor(options: Options) {
-    this.options = options
+    this.#options = options
   }
 
   /** Does not pause with nothing in flight: nothing would end the pause. */
   pauseIfFull(held: Pausable): boolean {
-    const { highWater, isHeld } = this.options
+    const { highWater, isHeld } = this.#options
     const { tracker } = held
     if (!isHeld(held) || tracker.inFlight() === 0) return false
     if (tracker.inFlight() < highWater && tracker.span() < MAX_SPAN / 2) return false
     clearTimeout(held.timer)
     held.paused = 'full'
-    this.tellConsumer('pause', held)
+    this.#tellConsumer('pause', held)
     return true
   }
 
   resumeIfRoom(held: Pausable): void {
     if (held.paused !== 'full') return
     const { tracker } = held
-    const hasRoom = tracker.inFlight() <= this.options.highWater / 2 && tracker.span() < MAX_SPAN / 2
-    if (hasRoom || tracker.inFlight() === 0) this.resume(held)
+    const hasRoom = tracker.inFlight() <= this.#options.highWater / 2 && tracker.span() < MAX_SPAN / 2
+    if (hasRoom || tracker.inFlight() === 0) this.#resume(held)
   }
 
   /**
@@ -54,13 +54,13 @@ export class Pauses {
    * comes too early asks to wait again.
    */
   pauseUntil(held: Pausable, until: number): void {
-    if (!this.options.isHeld(held)) return
+    if (!this.#options.isHeld(held)) return
     held.paused = 'until'
-    this.tellConsumer('pause', held)
+    this.#tellConsumer('pause', held)
     const end = performance.now() + until - Date.now()
     const check = () => {
       const left = Math.min(until - Date.now(), end - performance.now())
-      if (left <= 0) this.resume(held)
+      if (left <= 0) this.#resume(held)
       else checkIn(left)
     }
     const checkIn = (ms: number) => {
@@ -70,27 +70,27 @@ export class Pauses {
     checkIn(until - Date.now())
   }
 
-  private resume(held: Pausable): void {
+  #resume(held: Pausable): void {
     clearTimeout(held.timer)
     held.paused = 'no'
     this.resumeFetches(held)
   }
 
   resumeFetches(held: Pausable): void {
-    if (held.owned && !this.closed) this.tellConsumer('resume', held)
+    if (held.owned && !this.#closed) this.#tellConsumer('resume', held)
   }
 
   close(partitions: Iterable<Pausable>): void {
-    this.closed = true
+    this.#closed = true
     for (const held of partitions) {
       clearTimeout(held.timer)
-      this.tellConsumer('pause', held)
+      this.#tellConsumer('pause', held)
     }
   }
 
   /** After a crash kafkajs has no consumer until it restarts; the next join resets all pauses. */
-  private tellConsumer(act: 'pause' | 'resume', { topic, partition }: Pausable): void {
-    const { connection, consumer, groupId } = this.options
+  #tellConsumer(act: 'pause' | 'resume', { topic, partition }: Pausable): void {
+    const { connection, consumer, groupId } = this.#options
     try {
       consumer[act]([{ topic, partitions: [partition] }])
     } catch (error) {

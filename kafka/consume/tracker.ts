@@ -10,27 +10,27 @@ const COMPACT_FROM = 1_024
  */
 export class Tracker {
   /** Those before `head` are settled. */
-  private seen: number[] = []
-  private times: number[] = []
-  private head = 0
+  #seen: number[] = []
+  #times: number[] = []
+  #head = 0
   /** Everything before it is settled. */
-  private base: number
-  private last: number
-  private lastTime: number | undefined
+  #base: number
+  #last: number
+  #lastTime: number | undefined
   /** Settled offsets from `base` on. */
-  private readonly settled: Set<number>
+  readonly #settled: Set<number>
   /** The offset after everything that was read before a restart. */
-  private readonly readBefore: number
-  private readonly released = new Set<number>()
-  private unsettledCount = 0
+  readonly #readBefore: number
+  readonly #released = new Set<number>()
+  #unsettledCount = 0
 
   constructor(start: { offset: number; ahead: string; time?: number | undefined }) {
     const settledBefore = unpackAhead(start.offset, start.ahead)
-    this.base = start.offset
-    this.last = start.offset - 1
-    this.lastTime = start.time
-    this.settled = new Set(settledBefore)
-    this.readBefore = (settledBefore.at(-1) ?? start.offset - 1) + 1
+    this.#base = start.offset
+    this.#last = start.offset - 1
+    this.#lastTime = start.time
+    this.#settled = new Set(settledBefore)
+    this.#readBefore = (settledBefore.at(-1) ?? start.offset - 1) + 1
   }
 
   /**
@@ -38,68 +38,68 @@ export class Tracker {
    * @returns false when the offset is in flight or settled, here or before a restart.
    */
   take(offset: number, time: number): boolean {
-    if (offset <= this.last) return this.released.delete(offset)
-    this.last = offset
-    this.lastTime = time
-    this.seen.push(offset)
-    this.times.push(time)
-    const known = this.settled.has(offset)
-    if (known) this.advance()
-    else this.unsettledCount += 1
+    if (offset <= this.#last) return this.#released.delete(offset)
+    this.#last = offset
+    this.#lastTime = time
+    this.#seen.push(offset)
+    this.#times.push(time)
+    const known = this.#settled.has(offset)
+    if (known) this.#advance()
+    else this.#unsettledCount += 1
     return !known
   }
 
   settle(offset: number): void {
-    if (offset < this.base || offset > this.last || this.settled.has(offset)) return
-    this.settled.add(offset)
-    this.released.delete(offset)
-    this.unsettledCount -= 1
-    this.advance()
+    if (offset < this.#base || offset > this.#last || this.#settled.has(offset)) return
+    this.#settled.add(offset)
+    this.#released.delete(offset)
+    this.#unsettledCount -= 1
+    this.#advance()
   }
 
   /** The offset can be taken again. */
   release(offset: number): void {
-    if (offset >= this.base && offset <= this.last && !this.settled.has(offset)) this.released.add(offset)
+    if (offset >= this.#base && offset <= this.#last && !this.#settled.has(offset)) this.#released.add(offset)
   }
 
   /** The log has lost everything before `offset`. Records in flight continue. */
   skip(offset: number): void {
-    for (const each of [...this.released]) if (each < offset) this.settle(each)
-    if (offset <= this.last) return
-    for (const each of this.settled) if (each > this.last && each < offset) this.settled.delete(each)
-    this.last = offset - 1
-    this.advance()
+    for (const each of [...this.#released]) if (each < offset) this.settle(each)
+    if (offset <= this.#last) return
+    for (const each of this.#settled) if (each > this.#last && each < offset) this.#settled.delete(each)
+    this.#last = offset - 1
+    this.#advance()
   }
 
-  private advance(): void {
-    const { seen, settled } = this
-    let { head } = this
-    while (head < seen.length && settled.delete(seen[head] ?? -1)) head += 1
-    this.head = head
-    this.base = seen[head] ?? this.last + 1
+  #advance(): void {
+    const seen = this.#seen
+    let head = this.#head
+    while (head < seen.length && this.#settled.delete(seen[head] ?? -1)) head += 1
+    this.#head = head
+    this.#base = seen[head] ?? this.#last + 1
     if (head <= COMPACT_FROM || head * 2 <= seen.length) return
-    this.seen = seen.slice(head)
-    this.times = this.times.slice(head)
-    this.head = 0
+    this.#seen = seen.slice(head)
+    this.#times = this.#times.slice(head)
+    this.#head = 0
   }
 
   /** What to commit; see `packAhead`. */
   position(): { offset: number; ahead: string } {
-    return { offset: this.base, ahead: packAhead(this.base, this.settled) }
+    return { offset: this.#base, ahead: packAhead(this.#base, this.#settled) }
   }
 
   unsettled(): number {
-    return this.unsettledCount
+    return this.#unsettledCount
   }
 
   /** Time of the first unsettled record. */
   oldest(): number | undefined {
-    return this.times[this.head]
+    return this.#times[this.#head]
   }
 
   /** Unsettled records that are not released. */
   inFlight(): number {
-    return this.unsettledCount - this.released.size
+    return this.#unsettledCount - this.#released.size
   }
 
   /**
@@ -107,15 +107,15 @@ export class Tracker {
    * first earlier offset that must still be read.
    */
   next(): { offset: number; time: number | undefined; again?: number | undefined } {
-    const unread = this.last + 1
-    const offset = Math.max(unread, this.readBefore)
-    const again = Math.min(unread, ...this.released)
-    return { offset, time: this.lastTime, again: again < offset ? again : undefined }
+    const unread = this.#last + 1
+    const offset = Math.max(unread, this.#readBefore)
+    const again = Math.min(unread, ...this.#released)
+    return { offset, time: this.#lastTime, again: again < offset ? again : undefined }
   }
 
   /** The range that `ahead` must cover. */
   span(): number {
-    return this.last + 1 - this.base
+    return this.#last + 1 - this.#base
   }
 }
 

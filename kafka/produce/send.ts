@@ -50,48 +50,48 @@ export async function createSender(connection: Connection, ends: Pick<AckedEnds,
 }
 
 class IdempotentSender implements Sender {
-  private readonly connection: Connection
-  private readonly ends: Pick<AckedEnds, 'add'>
-  private producer: KafkaJsProducer | undefined
+  readonly #connection: Connection
+  readonly #ends: Pick<AckedEnds, 'add'>
+  #producer: KafkaJsProducer | undefined
   /** Requests from the last send's first try may still be on their way. */
-  private doubtful = false
-  private isBehind: IsBehind = () => false
+  #doubtful = false
+  #isBehind: IsBehind = () => false
   /** Partitions whose last answer was that they have too few in-sync replicas. */
-  private readonly short = new Set<string>()
-  private closed = false
+  readonly #short = new Set<string>()
+  #closed = false
 
   constructor(connection: Connection, ends: Pick<AckedEnds, 'add'>) {
-    this.connection = connection
-    this.ends = ends
+    this.#connection = connection
+    this.#ends = ends
   }
 
   async open(): Promise<void> {
-    const producer = this.connection.kafka.producer({
+    const producer = this.#connection.kafka.producer({
       allowAutoTopicCreation: false,
       idempotent: true,
       maxInFlightRequests: 1,
       retry: { initialRetryTime: 100, maxRetryTime: 500, retries: Number.MAX_SAFE_INTEGER },
-      createPartitioner: () => this.placeOf,
+      createPartitioner: () => this.#placeOf,
     })
     try {
       await producer.connect()
-      this.doubtful = false
-      this.producer = producer
+      this.#doubtful = false
+      this.#producer = producer
     } catch (error) {
       await producer.disconnect().catch(() => undefined)
       throw error
     }
   }
 
-  private placeOf = ({ topic, message, partitionMetadata }: PartitionerArgs): number => {
+  #placeOf = ({ topic, message, partitionMetadata }: PartitionerArgs): number => {
     // kafkajs passes the messages that `send` gave it
     const record = message as Keyed
-    if (record.placed !== undefined) this.doubtful = true
+    if (record.placed !== undefined) this.#doubtful = true
     record.metadata = partitionMetadata
     const partition = place(record, partitionMetadata.length)
     const isMissing = partition >= partitionMetadata.length
     record.waits =
-      isMissing || leaderlessIn(partitionMetadata).has(partition) || this.isBehind(topic, partition)
+      isMissing || leaderlessIn(partitionMetadata).has(partition) || this.#isBehind(topic, partition)
     return record.waits ? NOT_SENT : partition
   }
 
@@ -102,20 +102,20 @@ class IdempotentSender implements Sender {
   ): Promise<T[]> {
     const waiting: T[] = []
     let left = records
-    while (left.length > 0 && !this.closed) {
+    while (left.length > 0 && !this.#closed) {
       try {
-        this.isBehind = isBehind
-        if (this.doubtful) await this.replace()
-        const unwritten = await this.attempt(left, settle)
+        this.#isBehind = isBehind
+        if (this.#doubtful) await this.#replace()
+        const unwritten = await this.#attempt(left, settle)
         waiting.push(...unwritten.filter(({ message }) => message.waits))
         left = unwritten.filter(({ message }) => !message.waits)
       } catch (error) {
-        if (this.closed) break
-        this.reportFailure(left, error)
-        await this.replace()
+        if (this.#closed) break
+        this.#reportFailure(left, error)
+        await this.#replace()
         const [only] = left
         if (!isRecordFault(error) || !only) await sleep(RETRY_MS)
-        else if (left.length > 1) return [...waiting, ...(await this.sendOneByOne(left, settle, isBehind))]
+        else if (left.length > 1) return [...waiting, ...(await this.#sendOneByOne(left, settle, isBehind))]
         else {
           settle(only, 'refused')
           break
@@ -126,13 +126,13 @@ class IdempotentSender implements Sender {
   }
 
   /** @returns the records that are not acknowledged, in order. */
-  private async attempt<T extends Sendable>(records: readonly T[], settle: Settle<T>): Promise<T[]> {
+  async #attempt<T extends Sendable>(records: readonly T[], settle: Settle<T>): Promise<T[]> {
     for (const { message } of records) message.placed = undefined
     const topicMessages = byTopic(records)
     const batch = { acks: -1, compression: CompressionTypes.None, topicMessages }
-    const answers = (await this.producer?.sendBatch(batch)) ?? []
+    const answers = (await this.#producer?.sendBatch(batch)) ?? []
     const acked = byPartition(answers.filter(({ errorCode }) => !errorCode))
-    this.noteShort(answers)
+    this.#noteShort(answers)
     const left: T[] = []
     for (const record of records) {
       const { topic, message } = record
@@ -142,56 +142,56 @@ class IdempotentSender implements Sender {
         written.leader ??= leaderOf(message)
         settle(record, 'acked')
       } else {
-        if (this.isShort(topic, message)) message.waits = true
+        if (this.#isShort(topic, message)) message.waits = true
         // kafkajs also loses a partition if its leader moves to a broker that has already answered
         left.push(record)
       }
     }
-    this.ends.add(acked)
+    this.#ends.add(acked)
     return left
   }
 
   /** See kafka/patches/short-of-replicas.ts. Most tries are at one partition, but the log names all. */
-  private noteShort(answers: readonly RecordMetadata[]): void {
+  #noteShort(answers: readonly RecordMetadata[]): void {
     const isAny = answers.some(({ errorCode }) => errorCode)
-    if (!isAny && this.short.size === 0) return
+    if (!isAny && this.#short.size === 0) return
     for (const { topicName, partition, errorCode } of answers) {
       const key = partitionKey(topicName, partition)
-      if (errorCode) this.short.add(key)
-      else this.short.delete(key)
+      if (errorCode) this.#short.add(key)
+      else this.#short.delete(key)
     }
-    const fields = { partitions: [...this.short] }
-    if (isAny) this.connection.failures.add({ kind: SHORT, text: SHORT, fields })
+    const fields = { partitions: [...this.#short] }
+    if (isAny) this.#connection.failures.add({ kind: SHORT, text: SHORT, fields })
   }
 
-  private isShort(topic: string, { placed = NOT_SENT }: Keyed): boolean {
-    return this.short.size > 0 && this.short.has(partitionKey(topic, placed))
+  #isShort(topic: string, { placed = NOT_SENT }: Keyed): boolean {
+    return this.#short.size > 0 && this.#short.has(partitionKey(topic, placed))
   }
 
-  private reportFailure(records: readonly Sendable[], err: unknown): void {
+  #reportFailure(records: readonly Sendable[], err: unknown): void {
     const fields = { topics: [...new Set(records.map(({ topic }) => topic))], records: records.length }
     const text = isClockFault(err) ? WRONG_CLOCK : FAILED
     const kind = `send ${fields.topics}`
-    this.connection.failures.add({ kind, text, err, fields, isFinal: isRecordFault(err) })
+    this.#connection.failures.add({ kind, text, err, fields, isFinal: isRecordFault(err) })
   }
 
-  private async replace(): Promise<void> {
-    await this.producer?.disconnect().catch(() => undefined)
+  async #replace(): Promise<void> {
+    await this.#producer?.disconnect().catch(() => undefined)
     for (;;) {
       try {
         await this.open()
-        if (this.closed) await this.producer?.disconnect().catch(() => undefined)
+        if (this.#closed) await this.#producer?.disconnect().catch(() => undefined)
         return
       } catch (err) {
-        if (this.closed) return
+        if (this.#closed) return
         const text = 'a producer cannot connect; trying again'
-        this.connection.failures.add({ kind: 'producer', text, err })
+        this.#connection.failures.add({ kind: 'producer', text, err })
         await sleep(RETRY_MS)
       }
     }
   }
 
-  private async sendOneByOne<T extends Sendable>(
+  async #sendOneByOne<T extends Sendable>(
     records: readonly T[],
     settle: Settle<T>,
     isBehind: IsBehind,
@@ -209,8 +209,8 @@ class IdempotentSender implements Sender {
   }
 
   async close(): Promise<void> {
-    this.closed = true
-    if (this.producer) await within(CLOSE_MS, this.producer.disconnect())
+    this.#closed = true
+    if (this.#producer) await within(CLOSE_MS, this.#producer.disconnect())
   }
 }
 

@@ -75,52 +75,52 @@ export function createFencedWriter(options: Options): FencedWriter {
 }
 
 class TransactionWriter {
-  private readonly connection: Connection
-  private readonly table: Options['table']
-  private readonly transactionalId: string
-  private readonly queue: Waiting[] = []
+  readonly #connection: Connection
+  readonly #table: Options['table']
+  readonly #transactionalId: string
+  readonly #queue: Waiting[] = []
   /**
    * The latest batch, once it is sent: its first offset and value. The table reads them only if it is committed. One
    * alone proves nothing: another instance may have written the same value, as two that end one session do, or its
    * record has taken the offset of one that Kafka lost.
    */
-  private sent: { offset: number; value: OutRecord['value']; isCommitted: boolean } | undefined
-  private producer: Producer | undefined
-  private writing: Promise<void> | undefined
-  private isClosed = false
+  #sent: { offset: number; value: OutRecord['value']; isCommitted: boolean } | undefined
+  #producer: Producer | undefined
+  #writing: Promise<void> | undefined
+  #isClosed = false
 
   constructor({ connection, transactionalId, table }: Options) {
-    this.connection = connection
-    this.table = table
-    this.transactionalId = connection.named(transactionalId)
+    this.#connection = connection
+    this.#table = table
+    this.#transactionalId = connection.named(transactionalId)
     table.onRead(({ partition, offset }, value) => {
-      if (partition === PARTITION && this.sent?.offset === offset)
-        this.sent.isCommitted = isSame(value, this.sent.value)
+      if (partition === PARTITION && this.#sent?.offset === offset)
+        this.#sent.isCommitted = isSame(value, this.#sent.value)
     })
   }
 
   enqueue(waiting: Waiting): void {
-    this.queue.push(waiting)
-    this.writing ??= this.writeAll()
+    this.#queue.push(waiting)
+    this.#writing ??= this.#writeAll()
   }
 
-  private async writeAll(): Promise<void> {
-    const { queue } = this
+  async #writeAll(): Promise<void> {
+    const queue = this.#queue
     while (queue.length > 0)
       try {
-        for (const { written } of queue.splice(0, await this.writeSome())) written()
+        for (const { written } of queue.splice(0, await this.#writeSome())) written()
       } catch (error) {
-        await this.discardProducer()
+        await this.#discardProducer()
         for (const { fail } of queue.splice(0)) fail(asError(error))
       }
-    this.writing = undefined
+    this.#writing = undefined
   }
 
   /**
    * @returns how many decisions were written.
    * @throws when none can be written.
    */
-  private async writeSome(): Promise<number> {
+  async #writeSome(): Promise<number> {
     let inDoubt: WriteBatch | undefined
     let maxBytes = MAX_BYTES
     let apart = APART_MS
@@ -128,25 +128,25 @@ class TransactionWriter {
     for (let tries = 1; ; tries++) {
       const from = performance.now()
       // after a failure, ends the previous transaction and reads the table to its end
-      const producer = await this.ownProducer()
+      const producer = await this.#ownProducer()
       // only the answer to its commit was lost
-      if (inDoubt && this.sent?.isCommitted) return inDoubt.count
-      inDoubt = this.decideTogether(maxBytes)
+      if (inDoubt && this.#sent?.isCommitted) return inDoubt.count
+      inDoubt = this.#decideTogether(maxBytes)
       if (inDoubt.records.length === 0) return inDoubt.count
       try {
-        await this.commit(producer, inDoubt.records)
+        await this.#commit(producer, inDoubt.records)
         return inDoubt.count
       } catch (err) {
-        await this.discardProducer()
+        await this.#discardProducer()
         if (isRecordFault(err)) {
-          this.connection.log.warn({ err }, 'Kafka refuses a record')
-          if (inDoubt.count === 1 || maxBytes === 0) return this.refuse(inDoubt, asError(err))
+          this.#connection.log.warn({ err }, 'Kafka refuses a record')
+          if (inDoubt.count === 1 || maxBytes === 0) return this.#refuse(inDoubt, asError(err))
           // one of them is refused, or all together
           inDoubt = undefined
           maxBytes = 0
           continue
         }
-        this.reportFenced(err)
+        this.#reportFenced(err)
         if (tries >= TRIES && performance.now() - began > TRY_MS) throw err
         apart = Math.max(apart, performance.now() - from)
         if (tries > 1) await sleep(Math.random() * Math.min(apart * tries, MAX_WAIT_MS))
@@ -154,16 +154,16 @@ class TransactionWriter {
     }
   }
 
-  private reportFenced(err: unknown): void {
+  #reportFenced(err: unknown): void {
     const text = 'another control instance has written, or Kafka failed; deciding again'
-    this.connection.failures.add({ kind: 'fenced', text, err })
+    this.#connection.failures.add({ kind: 'fenced', text, err })
   }
 
-  private async ownProducer(): Promise<Producer> {
-    if (this.producer) return this.producer
-    if (this.isClosed) throw new Error('the writer is closed')
-    const producer = this.connection.kafka.producer({
-      transactionalId: this.transactionalId,
+  async #ownProducer(): Promise<Producer> {
+    if (this.#producer) return this.#producer
+    if (this.#isClosed) throw new Error('the writer is closed')
+    const producer = this.#connection.kafka.producer({
+      transactionalId: this.#transactionalId,
       idempotent: true,
       allowAutoTopicCreation: false,
       maxInFlightRequests: 1,
@@ -173,29 +173,29 @@ class TransactionWriter {
       await producer.connect()
       // writes nothing, but takes over the id
       await (await producer.transaction()).abort()
-      await this.table.caughtUp()
-      if (this.isClosed) throw new Error('the writer is closed')
+      await this.#table.caughtUp()
+      if (this.#isClosed) throw new Error('the writer is closed')
     } catch (error) {
       await producer.disconnect().catch(() => undefined)
       throw error
     }
-    this.producer = producer
+    this.#producer = producer
     return producer
   }
 
-  private async discardProducer(): Promise<void> {
-    const old = this.producer
-    this.producer = undefined
+  async #discardProducer(): Promise<void> {
+    const old = this.#producer
+    this.#producer = undefined
     await old?.disconnect().catch(() => undefined)
   }
 
   /** @param maxBytes 0: only the first decision with records. */
-  private decideTogether(maxBytes: number): WriteBatch {
-    return this.table.supposing((suppose) => {
+  #decideTogether(maxBytes: number): WriteBatch {
+    return this.#table.supposing((suppose) => {
       const records: OutRecord[] = []
       let [count, bytes] = [0, 0]
-      for (const waiting of [...this.queue]) {
-        const decided = this.decide(waiting)
+      for (const waiting of [...this.#queue]) {
+        const decided = this.#decide(waiting)
         bytes += decided ? bytesOf(decided) : 0
         if (records.length > 0 && bytes > maxBytes) break
         if (!decided) continue
@@ -208,44 +208,44 @@ class TransactionWriter {
   }
 
   /** @returns undefined if it throws: only this decision fails. */
-  private decide(waiting: Waiting): readonly OutRecord[] | undefined {
+  #decide(waiting: Waiting): readonly OutRecord[] | undefined {
     try {
       return waiting.decide()
     } catch (error) {
-      this.queue.splice(this.queue.indexOf(waiting), 1)
+      this.#queue.splice(this.#queue.indexOf(waiting), 1)
       waiting.fail(asError(error))
       return undefined
     }
   }
 
-  private async commit(producer: Producer, records: readonly OutRecord[]): Promise<void> {
-    this.sent = undefined
+  async #commit(producer: Producer, records: readonly OutRecord[]): Promise<void> {
+    this.#sent = undefined
     const transaction = await producer.transaction()
     const [written] = await transaction.sendBatch({
       acks: -1,
       topicMessages: records.map(({ topic, ...message }) => ({
-        topic: this.connection.named(topic),
+        topic: this.#connection.named(topic),
         messages: [{ ...message, partition: PARTITION }],
       })),
     })
     const offset = Number(written?.baseOffset)
-    this.sent = { offset, value: records[0]?.value ?? null, isCommitted: false }
+    this.#sent = { offset, value: records[0]?.value ?? null, isCommitted: false }
     await transaction.commit()
     // the commit is answered before its marker is in the topic: until then, our records seem to be missing
-    await this.table.reached({ partition: PARTITION, offset })
+    await this.#table.reached({ partition: PARTITION, offset })
   }
 
   /** Refuses the last decision; those before it have nothing to write. */
-  private refuse({ count }: WriteBatch, error: Error): 0 {
-    for (const { written } of this.queue.splice(0, count - 1)) written()
-    this.queue.shift()?.fail(error)
+  #refuse({ count }: WriteBatch, error: Error): 0 {
+    for (const { written } of this.#queue.splice(0, count - 1)) written()
+    this.#queue.shift()?.fail(error)
     return 0
   }
 
   async close(): Promise<void> {
-    if (this.writing) await within(CLOSE_MS, this.writing)
-    this.isClosed = true
-    await within(CLOSE_MS, this.discardProducer())
+    if (this.#writing) await within(CLOSE_MS, this.#writing)
+    this.#isClosed = true
+    await within(CLOSE_MS, this.#discardProducer())
   }
 }
 

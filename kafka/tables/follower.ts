@@ -45,74 +45,74 @@ export class Follower {
   readonly groupId: string
   /** The next offsets to read, by `partitionKey` without prefix. */
   readonly positions = new Map<string, number>()
-  private readonly options: FollowerOptions
-  private readonly admin: Admin
-  private readonly consumer: Consumer
-  private readonly logs: LogWatch
-  private readonly report: (fault: LogFault) => void
-  private isClosed = false
+  readonly #options: FollowerOptions
+  readonly #admin: Admin
+  readonly #consumer: Consumer
+  readonly #logs: LogWatch
+  readonly #report: (fault: LogFault) => void
+  #isClosed = false
 
   constructor(options: FollowerOptions) {
     const { connection, kind, topics, config } = options
-    this.options = options
+    this.#options = options
     this.groupId = connection.named(`${kind}.${topics.join('+')}.${randomUUID()}`)
-    this.admin = connection.kafka.admin()
-    this.report = createFaultReporter({ connection, seenBy: kind })
-    this.logs = watchLog({
+    this.#admin = connection.kafka.admin()
+    this.#report = createFaultReporter({ connection, seenBy: kind })
+    this.#logs = watchLog({
       log: connection.log,
       fromBeginning: kind === 'table',
       place: (topic, partition) => {
         const offset = this.position(connection.plain(topic), partition)
         return offset === undefined ? undefined : { offset }
       },
-      onFault: (fault) => this.faulty(fault),
-      seek: (at) => this.consumer.seek(at),
+      onFault: (fault) => this.#faulty(fault),
+      seek: (at) => this.#consumer.seek(at),
       onElection: () => void connection.elections.emit('election'),
     })
-    this.consumer = connection.kafka.consumer({
+    this.#consumer = connection.kafka.consumer({
       groupId: this.groupId,
       allowAutoTopicCreation: false,
-      partitionAssigners: [this.logs.assigning(PartitionAssigners.roundRobin)],
+      partitionAssigners: [this.#logs.assigning(PartitionAssigners.roundRobin)],
       retry: {
         ...CONSUMER_RETRIES,
-        restartOnFailure: async () => !this.isClosed,
+        restartOnFailure: async () => !this.#isClosed,
       },
       ...config,
     })
-    this.listen()
+    this.#listen()
   }
 
   async connect(): Promise<void> {
-    await Promise.all([this.admin, this.consumer].map((each) => this.untilBack(() => each.connect())))
+    await Promise.all([this.#admin, this.#consumer].map((each) => this.#untilBack(() => each.connect())))
   }
 
   async run(): Promise<void> {
-    const { connection, topics } = this.options
+    const { connection, topics } = this.#options
     const subscription = { topics: topics.map(connection.named), fromBeginning: true }
-    await this.untilBack(() => this.consumer.subscribe(subscription))
-    await this.consumer.run({ autoCommit: false, eachBatch: (payload) => this.read(payload) })
+    await this.#untilBack(() => this.#consumer.subscribe(subscription))
+    await this.#consumer.run({ autoCommit: false, eachBatch: (payload) => this.#read(payload) })
   }
 
-  private untilBack(step: () => Promise<void>): Promise<void> {
-    return untilBack(step, () => this.isClosed)
+  #untilBack(step: () => Promise<void>): Promise<void> {
+    return untilBack(step, () => this.#isClosed)
   }
 
   position(topic: string, partition: number): number | undefined {
     return (
-      this.positions.get(partitionKey(topic, partition)) ?? (this.options.kind === 'table' ? 0 : undefined)
+      this.positions.get(partitionKey(topic, partition)) ?? (this.#options.kind === 'table' ? 0 : undefined)
     )
   }
 
-  private listen(): void {
-    const { consumer } = this
-    const { connection, onJoined, onFatal, accepts } = this.options
+  #listen(): void {
+    const consumer = this.#consumer
+    const { connection, onJoined, onFatal, accepts } = this.#options
     const { GROUP_JOIN, FETCH, END_BATCH_PROCESS, CRASH } = consumer.events
     consumer.on(GROUP_JOIN, ({ payload }) => {
       const assigned = Object.entries(payload.memberAssignment).flatMap(([topic, partitions]) =>
         partitions.map((partition) => ({ topic: connection.plain(topic), partition })),
       )
       // without commits, a group starts at the beginning after each join
-      for (const at of assigned) if (this.positions.has(partitionKey(at.topic, at.partition))) this.seek(at)
+      for (const at of assigned) if (this.positions.has(partitionKey(at.topic, at.partition))) this.#seek(at)
       onJoined?.(assigned)
     })
     consumer.on(FETCH, ({ payload }) => {
@@ -124,15 +124,15 @@ export class Follower {
     // the handler gets no batches with only the marker of a transaction
     consumer.on(END_BATCH_PROCESS, ({ payload }) => {
       const { topic, partition, lastOffset } = payload
-      if (!accepts) this.passed({ topic: connection.plain(topic), partition }, Number(lastOffset))
+      if (!accepts) this.#passed({ topic: connection.plain(topic), partition }, Number(lastOffset))
     })
     consumer.on(CRASH, ({ payload }) => {
-      if (!payload.restart && !this.isClosed) onFatal(payload.error)
+      if (!payload.restart && !this.#isClosed) onFatal(payload.error)
     })
   }
 
-  private async read({ batch, isStale }: EachBatchPayload): Promise<void> {
-    const { connection, accepts, onRecord, onSkipped } = this.options
+  async #read({ batch, isStale }: EachBatchPayload): Promise<void> {
+    const { connection, accepts, onRecord, onSkipped } = this.#options
     const at = { topic: connection.plain(batch.topic), partition: batch.partition, offset: 0 }
     if (accepts && !accepts(at, isStale)) return
     const key = partitionKey(at.topic, at.partition)
@@ -145,18 +145,18 @@ export class Follower {
       // it may have skipped further ones
       this.positions.set(key, Math.max(this.positions.get(key) ?? 0, at.offset + 1))
     }
-    if (accepts) this.passed(at, Number(batch.lastOffset()))
+    if (accepts) this.#passed(at, Number(batch.lastOffset()))
   }
 
-  private passed(at: At, lastOffset: number): void {
+  #passed(at: At, lastOffset: number): void {
     const key = partitionKey(at.topic, at.partition)
     this.positions.set(key, Math.max(this.positions.get(key) ?? 0, lastOffset + 1))
-    this.options.onMoved?.(at)
+    this.#options.onMoved?.(at)
   }
 
-  private faulty(fault: LogFault): undefined {
-    const { connection, accepts, onMoved, onFault } = this.options
-    if (!accepts || fault.cause !== 'removed') this.report(fault)
+  #faulty(fault: LogFault): undefined {
+    const { connection, accepts, onMoved, onFault } = this.#options
+    if (!accepts || fault.cause !== 'removed') this.#report(fault)
     const at = { topic: connection.plain(fault.topic), partition: fault.partition }
     if (this.position(at.topic, at.partition) === undefined) return
     this.positions.set(partitionKey(at.topic, at.partition), fault.to)
@@ -167,27 +167,27 @@ export class Follower {
   /** Leaves out the records before `offset`. Call it from `onRecord`. */
   skipTo({ topic, partition }: At, offset: number): void {
     this.positions.set(partitionKey(topic, partition), offset)
-    this.seek({ topic, partition })
+    this.#seek({ topic, partition })
   }
 
-  private seek({ topic, partition }: At): void {
+  #seek({ topic, partition }: At): void {
     const offset = String(this.position(topic, partition) ?? 0)
-    this.consumer.seek({ topic: this.options.connection.named(topic), partition, offset })
+    this.#consumer.seek({ topic: this.#options.connection.named(topic), partition, offset })
   }
 
   resume(at: At): void {
-    this.unlessRestarting(at, (where) => {
-      this.seek(at)
-      this.consumer.resume(where)
+    this.#unlessRestarting(at, (where) => {
+      this.#seek(at)
+      this.#consumer.resume(where)
     })
   }
 
   pause(at: At): void {
-    this.unlessRestarting(at, (where) => this.consumer.pause(where))
+    this.#unlessRestarting(at, (where) => this.#consumer.pause(where))
   }
 
-  private unlessRestarting(at: At, act: (where: { topic: string; partitions: number[] }[]) => void): void {
-    const { connection } = this.options
+  #unlessRestarting(at: At, act: (where: { topic: string; partitions: number[] }[]) => void): void {
+    const { connection } = this.#options
     try {
       act([{ topic: connection.named(at.topic), partitions: [at.partition] }])
     } catch (err) {
@@ -196,11 +196,11 @@ export class Follower {
   }
 
   forget({ topic, partition }: At): void {
-    this.logs.forget(this.options.connection.named(topic), partition)
+    this.#logs.forget(this.#options.connection.named(topic), partition)
   }
 
   bounds(topic: string): Promise<BoundsOf> {
-    return boundsOf(this.admin, this.options.connection.named(topic))
+    return boundsOf(this.#admin, this.#options.connection.named(topic))
   }
 
   /** A broker that has just started answers before it leads its partitions. */
@@ -209,18 +209,18 @@ export class Follower {
   }
 
   async close(): Promise<void> {
-    this.isClosed = true
-    await within(CLOSE_MS, this.leave())
+    this.#isClosed = true
+    await within(CLOSE_MS, this.#leave())
   }
 
-  private async leave(): Promise<void> {
-    const { admin, consumer, groupId } = this
-    await consumer.disconnect()
+  async #leave(): Promise<void> {
+    const { groupId } = this
+    await this.#consumer.disconnect()
     // otherwise the broker forgets it later
-    await admin
+    await this.#admin
       .deleteGroups([groupId])
-      .catch((err) => this.options.connection.log.debug({ err, groupId }, 'the group was not deleted'))
-    await admin.disconnect()
+      .catch((err) => this.#options.connection.log.debug({ err, groupId }, 'the group was not deleted'))
+    await this.#admin.disconnect()
   }
 }
 

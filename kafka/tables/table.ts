@@ -72,50 +72,50 @@ export async function openTable(options: TableOptions): Promise<Table> {
 class CompactedTable {
   readonly values = new Map<string, Buffer>()
   onRead: OnRead = () => {}
-  private readonly options: TableOptions
-  private readonly follower: Follower
+  readonly #options: TableOptions
+  readonly #follower: Follower
   /** Keys that were not read again since a fault of the log. */
-  private unconfirmed = new Set<string>()
-  private isBehind = true
+  #unconfirmed = new Set<string>()
+  #isBehind = true
   /** Each join or fault starts a new one and ends the one before. */
-  private catchUps = 0
-  private isClosed = false
+  #catchUps = 0
+  #isClosed = false
 
   constructor(options: TableOptions) {
-    this.options = options
-    this.follower = new Follower({
+    this.#options = options
+    this.#follower = new Follower({
       connection: options.connection,
       kind: 'table',
       topics: [options.topic],
       // the shortest session allowed: after an outage, the table may wait for its old one to end
       config: { maxWaitTimeInMs: IDLE_WAIT_MS, sessionTimeout: 6_000, heartbeatInterval: 2_000 },
       onRecord: ({ key, value }, position) => {
-        if (key) this.apply(key.toString(), value)
+        if (key) this.#apply(key.toString(), value)
         this.onRead(position, value)
       },
       onFault: () => {
-        this.unconfirmed = new Set(this.values.keys())
-        this.startCatchUp()
+        this.#unconfirmed = new Set(this.values.keys())
+        this.#startCatchUp()
       },
-      onJoined: () => this.startCatchUp(),
+      onJoined: () => this.#startCatchUp(),
       onSkipped: options.onSkipped,
       onFatal: options.onFatal,
     })
   }
 
   async run(): Promise<void> {
-    await this.follower.connect()
-    await this.follower.run()
+    await this.#follower.connect()
+    await this.#follower.run()
   }
 
   isFresh(): boolean {
-    return !this.isBehind && performance.now() - this.follower.fetchedAt < FRESH_MS
+    return !this.#isBehind && performance.now() - this.#follower.fetchedAt < FRESH_MS
   }
 
-  private apply(key: string, value: Buffer | null): void {
-    const { matches, onChange, onRemoved } = this.options
+  #apply(key: string, value: Buffer | null): void {
+    const { matches, onChange, onRemoved } = this.#options
     if (matches?.(key) === false) return
-    this.unconfirmed.delete(key)
+    this.#unconfirmed.delete(key)
     const last = this.values.get(key)
     if (value === null && last) onRemoved?.(key, last)
     // a slice would keep its whole fetch in memory
@@ -130,31 +130,31 @@ class CompactedTable {
       return work((records) => {
         for (const { key, value } of records) {
           before.unshift([String(key), this.values.get(String(key))])
-          this.apply(String(key), value === null ? null : Buffer.from(value))
+          this.#apply(String(key), value === null ? null : Buffer.from(value))
         }
       })
     } finally {
-      for (const [key, value] of before) this.apply(key, value ?? null)
+      for (const [key, value] of before) this.#apply(key, value ?? null)
     }
   }
 
-  private startCatchUp(): void {
-    this.isBehind = true
-    void this.catchUp(++this.catchUps)
+  #startCatchUp(): void {
+    this.#isBehind = true
+    void this.#catchUp(++this.#catchUps)
   }
 
-  private async catchUp(run: number): Promise<void> {
-    const { connection, topic } = this.options
+  async #catchUp(run: number): Promise<void> {
+    const { connection, topic } = this.#options
     const since = performance.now()
-    while (this.isBehind && run === this.catchUps && !this.isClosed) {
+    while (this.#isBehind && run === this.#catchUps && !this.#isClosed) {
       try {
         await this.caughtUp()
-        if (run !== this.catchUps) return
-        this.removeUnconfirmed()
-        this.isBehind = false
+        if (run !== this.#catchUps) return
+        this.#removeUnconfirmed()
+        this.#isBehind = false
       } catch (err) {
         const text = 'a table is behind its topic'
-        if (!this.isClosed)
+        if (!this.#isClosed)
           connection.failures.add({ kind: `table ${topic}`, text, err, fields: { topic }, since })
       }
     }
@@ -164,14 +164,14 @@ class CompactedTable {
    * Removes what the log has lost, unless the log is empty: then the topic was recreated, and an operator needs time to
    * restore it.
    */
-  private removeUnconfirmed(): void {
-    if (this.unconfirmed.size === this.values.size) return
-    for (const key of this.unconfirmed) this.apply(key, null)
-    this.unconfirmed.clear()
+  #removeUnconfirmed(): void {
+    if (this.#unconfirmed.size === this.values.size) return
+    for (const key of this.#unconfirmed) this.#apply(key, null)
+    this.#unconfirmed.clear()
   }
 
   async caughtUp(timeoutMs?: number): Promise<void> {
-    const bounds = await this.follower.firstBounds(this.options.topic)
+    const bounds = await this.#follower.firstBounds(this.#options.topic)
     for (const [partition, { high }] of bounds) await this.reached({ partition, offset: high - 1 }, timeoutMs)
   }
 
@@ -179,9 +179,9 @@ class CompactedTable {
     { partition, offset }: { partition: number; offset: number },
     timeoutMs = 30_000,
   ): Promise<void> {
-    const { topic } = this.options
+    const { topic } = this.#options
     const deadline = performance.now() + timeoutMs
-    while ((this.follower.position(topic, partition) ?? 0) <= offset) {
+    while ((this.#follower.position(topic, partition) ?? 0) <= offset) {
       if (performance.now() > deadline)
         throw new Error(`table ${topic} has not caught up within ${timeoutMs} ms`)
       await sleep(2)
@@ -189,7 +189,7 @@ class CompactedTable {
   }
 
   async close(): Promise<void> {
-    this.isClosed = true
-    await this.follower.close()
+    this.#isClosed = true
+    await this.#follower.close()
   }
 }

@@ -15,11 +15,11 @@ const BEHIND_MS = 30_000
 
 export class LogStates {
   cluster: Cluster | undefined
-  private behindSince: number | undefined
+  #behindSince: number | undefined
 
   /** @returns the logs with a leader; undefined when the brokers are too old to report epochs. */
   async compare(places: readonly Checked[]): Promise<Compared[] | undefined> {
-    const states = await this.describe([...new Set(places.map(({ topic }) => topic))])
+    const states = await this.#describe([...new Set(places.map(({ topic }) => topic))])
     if (!states) return undefined
     const pairs = places.flatMap((at) => {
       const now = states.get(partitionKey(at.topic, at.partition))
@@ -28,12 +28,12 @@ export class LogStates {
     const changed = pairs.flatMap(({ at: { log }, now }) =>
       log?.id === now.id && log.epoch !== now.epoch ? [{ log, now }] : [],
     )
-    this.refuseOlder(changed.some(({ log, now }) => now.epoch < log.epoch))
-    const ends = await this.epochEnds(changed)
+    this.#refuseOlder(changed.some(({ log, now }) => now.epoch < log.epoch))
+    const ends = await this.#epochEnds(changed)
     return pairs.map(({ at, now }) => ({ at, now, epochEnd: ends.get(partitionKey(at.topic, at.partition)) }))
   }
 
-  private async describe(topics: readonly string[]): Promise<Map<string, State> | undefined> {
+  async #describe(topics: readonly string[]): Promise<Map<string, State> | undefined> {
     const states = await this.cluster?.brokerPool.withBroker(async ({ broker }) =>
       supportsEpochs(broker) ? describeTopics(broker, topics) : 'unable',
     )
@@ -48,15 +48,15 @@ export class LogStates {
   }
 
   /** Throws as if the broker did not lead: the next request goes to another one. */
-  private refuseOlder(isBehind: boolean): void {
-    this.behindSince = isBehind ? (this.behindSince ?? performance.now()) : undefined
-    if (this.behindSince === undefined || performance.now() - this.behindSince > BEHIND_MS) return
+  #refuseOlder(isBehind: boolean): void {
+    this.#behindSince = isBehind ? (this.#behindSince ?? performance.now()) : undefined
+    if (this.#behindSince === undefined || performance.now() - this.#behindSince > BEHIND_MS) return
     const text = 'a broker reports an older leader epoch than before'
     throw Object.assign(new Error(text), { type: 'FENCED_LEADER_EPOCH' })
   }
 
   /** @returns by `partitionKey`. */
-  private async epochEnds(of: readonly { now: State; log: KnownLog }[]): Promise<Map<string, number>> {
+  async #epochEnds(of: readonly { now: State; log: KnownLog }[]): Promise<Map<string, number>> {
     const byLeader = Map.groupBy(of, ({ now }) => now.leader)
     const answers = await Promise.all(
       [...byLeader].map(async ([leader, logs]) => {

@@ -68,154 +68,154 @@ export function watchLog(options: WatchOptions): LogWatch {
 
 class Watcher implements FetchWatch {
   readonly known = new Map<string, KnownLog>()
-  private readonly options: WatchOptions
-  private readonly movedAt = new Map<string, number>()
-  private moveCount = 0
-  private readonly states = new LogStates()
-  private recheckAt = 0
-  private rechecking: Promise<void> | undefined
-  private unable = false
+  readonly #options: WatchOptions
+  readonly #movedAt = new Map<string, number>()
+  #moveCount = 0
+  readonly #states = new LogStates()
+  #recheckAt = 0
+  #rechecking: Promise<void> | undefined
+  #unable = false
 
   constructor(options: WatchOptions) {
-    this.options = options
+    this.#options = options
   }
 
   follow(cluster: Cluster): void {
-    this.states.cluster = cluster
+    this.#states.cluster = cluster
     register(cluster, this)
   }
 
   async beforeFetch(member: ConsumerGroup): Promise<void> {
-    this.states.cluster = member.cluster
-    if (this.unable || performance.now() < this.recheckAt) return
-    const isUrgent = this.recheckAt === 0
-    this.rechecking ??= this.recheck(member).finally(() => {
-      this.rechecking = undefined
+    this.#states.cluster = member.cluster
+    if (this.#unable || performance.now() < this.#recheckAt) return
+    const isUrgent = this.#recheckAt === 0
+    this.#rechecking ??= this.#recheck(member).finally(() => {
+      this.#rechecking = undefined
     })
     // a broker that does not answer must not delay the fetch
-    if (isUrgent) await this.rechecking
-    else this.rechecking.catch((err) => this.options.log.debug({ err }, 'cannot check the logs now'))
+    if (isUrgent) await this.#rechecking
+    else this.#rechecking.catch((err) => this.#options.log.debug({ err }, 'cannot check the logs now'))
   }
 
   epochOf = (topic: string, partition: number) => this.known.get(partitionKey(topic, partition))?.epoch ?? -1
 
-  moves = () => this.moveCount
+  moves = () => this.#moveCount
 
   movedSince = (move: number, { topic, partition }: At) =>
-    (this.movedAt.get(partitionKey(topic, partition)) ?? 0) > move
+    (this.#movedAt.get(partitionKey(topic, partition)) ?? 0) > move
 
   recheckSoon(): void {
-    this.recheckAt = 0
+    this.#recheckAt = 0
   }
 
-  private async recheck(member: ConsumerGroup): Promise<void> {
-    this.recheckAt = performance.now() + RECHECK_MS
+  async #recheck(member: ConsumerGroup): Promise<void> {
+    this.#recheckAt = performance.now() + RECHECK_MS
     const assigned = member
       .assigned()
       .flatMap(({ topic, partitions }) => partitions.map((partition) => ({ topic, partition })))
     const places = assigned.flatMap((at) => {
       const log = this.known.get(partitionKey(at.topic, at.partition))
-      const place = this.options.place(at.topic, at.partition)
+      const place = this.#options.place(at.topic, at.partition)
       return place ? [{ ...at, place, log }] : []
     })
-    if (places.length > 0) for (const compared of await this.compare(places)) await this.adopt(compared)
+    if (places.length > 0) for (const compared of await this.#compare(places)) await this.#adopt(compared)
   }
 
   async check(places: readonly Committed[]): Promise<Map<string, LogFault>> {
     const faults = new Map<string, LogFault>()
-    if (this.unable || places.length === 0) return faults
+    if (this.#unable || places.length === 0) return faults
     for (const { topic, partition, log } of places)
       if (log) this.known.set(partitionKey(topic, partition), log)
-    const compared = await this.compare(
+    const compared = await this.#compare(
       places.map(({ topic, partition, log, ...place }) => ({ topic, partition, log, place })),
     )
     for (const { at, now, epochEnd } of compared) {
       const key = partitionKey(at.topic, at.partition)
-      if (epochEnd !== undefined) this.options.onElection?.()
+      if (epochEnd !== undefined) this.#options.onElection?.()
       const verdict = at.log && judge(at.place, at.log, { id: now.id, epochEnd })
-      if (verdict) faults.set(key, await this.resolve(at, at.place, verdict))
+      if (verdict) faults.set(key, await this.#resolve(at, at.place, verdict))
       this.known.set(key, { id: now.id, epoch: now.epoch })
     }
     return faults
   }
 
   async outOfRange(topic: string, partition: number): Promise<void> {
-    const place = this.options.place(topic, partition)
+    const place = this.#options.place(topic, partition)
     if (!place) return
     const at = { topic, partition }
     const log = this.known.get(partitionKey(topic, partition))
-    const [compared] = await this.compare([{ ...at, place, log }])
+    const [compared] = await this.#compare([{ ...at, place, log }])
     // without a leader, the next fetch asks again
-    if (compared ? !(await this.adopt(compared)) : !this.unable) return
-    await this.states.cluster?.refreshMetadata()
-    const low = (await this.states.offsetAt(at, { fromBeginning: true })) ?? 0
-    const high = (await this.states.offsetAt(at, { fromBeginning: false })) ?? 0
+    if (compared ? !(await this.#adopt(compared)) : !this.#unable) return
+    await this.#states.cluster?.refreshMetadata()
+    const low = (await this.#states.offsetAt(at, { fromBeginning: true })) ?? 0
+    const high = (await this.#states.offsetAt(at, { fromBeginning: false })) ?? 0
     const verdict = judgeRange(place, { low, high })
     const { again = place.offset } = place
-    if (verdict?.cause === 'removed') this.move(await this.resolve(at, { offset: again }, verdict))
-    else if (verdict) this.move(await this.resolve(at, place, verdict))
+    if (verdict?.cause === 'removed') this.#move(await this.#resolve(at, { offset: again }, verdict))
+    else if (verdict) this.#move(await this.#resolve(at, place, verdict))
     // a join has moved the consumer
     else this.seek({ ...at, offset: again })
   }
 
-  private async compare(places: readonly Checked[]): Promise<Compared[]> {
-    const compared = await this.states.compare(places)
+  async #compare(places: readonly Checked[]): Promise<Compared[]> {
+    const compared = await this.#states.compare(places)
     if (compared) return compared
-    if (!this.unable)
-      this.options.log.info(
+    if (!this.#unable)
+      this.#options.log.info(
         'the brokers do not report leader epochs: a log that loses its end is noticed late or not at all',
       )
-    this.unable = true
+    this.#unable = true
     // stale epochs would make brokers refuse fetches
     this.known.clear()
     return []
   }
 
   /** Makes the present log the known one, and moves an invalid place. @returns whether the place is valid. */
-  private async adopt({ at, now, epochEnd }: Compared): Promise<boolean> {
+  async #adopt({ at, now, epochEnd }: Compared): Promise<boolean> {
     const key = partitionKey(at.topic, at.partition)
-    if (epochEnd !== undefined) this.options.onElection?.()
+    if (epochEnd !== undefined) this.#options.onElection?.()
     // records may have been read meanwhile
-    const place = this.options.place(at.topic, at.partition) ?? at.place
+    const place = this.#options.place(at.topic, at.partition) ?? at.place
     const verdict = at.log && judge(place, at.log, { id: now.id, epochEnd })
-    const fault = verdict && (await this.resolve(at, place, verdict))
+    const fault = verdict && (await this.#resolve(at, place, verdict))
     // the partition was revoked or compared again meanwhile
     if (this.known.get(key) !== at.log) return false
     this.known.set(key, { id: now.id, epoch: now.epoch })
-    if (fault) this.move(fault)
-    else if (epochEnd !== undefined) this.dropFetched(at)
+    if (fault) this.#move(fault)
+    else if (epochEnd !== undefined) this.#dropFetched(at)
     return !fault
   }
 
-  private async resolve(at: At, { offset, time }: Place, { cause, to }: Verdict): Promise<LogFault> {
+  async #resolve(at: At, { offset, time }: Place, { cause, to }: Verdict): Promise<LogFault> {
     // kafkajs may still know the previous leaders
-    await this.states.cluster?.refreshMetadata()
+    await this.#states.cluster?.refreshMetadata()
     const { topic, partition } = at
     const fault = (found: number) => ({ topic, partition, cause, offset, to: found })
-    if (this.options.fromBeginning || to === 'beginning' || (to === 'time' && time === undefined))
-      return fault((await this.states.offsetAt(at, { fromBeginning: true })) ?? 0)
+    if (this.#options.fromBeginning || to === 'beginning' || (to === 'time' && time === undefined))
+      return fault((await this.#states.offsetAt(at, { fromBeginning: true })) ?? 0)
     if (to !== 'time') return fault(to)
-    const since = await this.states.offsetAt(at, { fromTimestamp: Math.max(0, (time ?? 0) - REPEAT_MS) })
-    return fault(since ?? (await this.states.offsetAt(at, { fromBeginning: false })) ?? 0)
+    const since = await this.#states.offsetAt(at, { fromTimestamp: Math.max(0, (time ?? 0) - REPEAT_MS) })
+    return fault(since ?? (await this.#states.offsetAt(at, { fromBeginning: false })) ?? 0)
   }
 
-  private move(fault: LogFault): void {
-    const offset = this.options.onFault(fault) ?? fault.to
+  #move(fault: LogFault): void {
+    const offset = this.#options.onFault(fault) ?? fault.to
     this.seek({ topic: fault.topic, partition: fault.partition, offset })
   }
 
   seek({ topic, partition, offset }: At & { offset: number }): void {
-    this.dropFetched({ topic, partition })
+    this.#dropFetched({ topic, partition })
     try {
-      this.options.seek({ topic, partition, offset: String(offset) })
+      this.#options.seek({ topic, partition, offset: String(offset) })
     } catch (err) {
-      this.options.log.debug({ err, topic, partition }, 'no seek: the consumer restarts, and its join seeks')
+      this.#options.log.debug({ err, topic, partition }, 'no seek: the consumer restarts, and its join seeks')
     }
   }
 
   /** Dropped batches are fetched again from the reader's place. */
-  private dropFetched({ topic, partition }: At): void {
-    this.moveCount += 1
-    this.movedAt.set(partitionKey(topic, partition), this.moveCount)
+  #dropFetched({ topic, partition }: At): void {
+    this.#moveCount += 1
+    this.#movedAt.set(partitionKey(topic, partition), this.#moveCount)
   }
 }

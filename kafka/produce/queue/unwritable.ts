@@ -26,54 +26,54 @@ const retryMs = (failures: number) => Math.min(RETRY_MS * 2 ** (failures - 1), L
  * while others are sent. Times are in ms of the monotonic clock.
  */
 export class UnwritablePartitions<T extends Placed> {
-  private readonly partitions = new Map<string, Partition<T>>()
-  private tried: Partition<T> | undefined
-  private readonly make: (record: Unmade<T>) => T
+  readonly #partitions = new Map<string, Partition<T>>()
+  #tried: Partition<T> | undefined
+  readonly #make: (record: Unmade<T>) => T
 
   constructor(make: (record: Unmade<T>) => T) {
-    this.make = make
+    this.#make = make
   }
 
   isEmpty(): boolean {
-    return this.partitions.size === 0
+    return this.#partitions.size === 0
   }
 
   /** Whether records of the partition wait here: later ones must not overtake them. */
   has(topic: string, partition: number): boolean {
     // asked for each record that is sent: without any here, no key is made
-    return !this.isEmpty() && this.partitions.has(partitionKey(topic, partition))
+    return !this.isEmpty() && this.#partitions.has(partitionKey(topic, partition))
   }
 
   all(): Unmade<T>[] {
-    return [...this.partitions.values()].flatMap(({ records }) => records)
+    return [...this.#partitions.values()].flatMap(({ records }) => records)
   }
 
   /** When the longest wait began. */
   since(): number | undefined {
-    return this.isEmpty() ? undefined : Math.min(...[...this.partitions.values()].map(({ since }) => since))
+    return this.isEmpty() ? undefined : Math.min(...[...this.#partitions.values()].map(({ since }) => since))
   }
 
   dueAt(): number {
-    return Math.min(...[...this.partitions.values()].map(({ retryAt }) => retryAt))
+    return Math.min(...[...this.#partitions.values()].map(({ retryAt }) => retryAt))
   }
 
   /** @param records were just tried, and could not be written. */
   add(records: readonly T[], now: number): void {
     for (const record of records) {
       const key = partitionKey(record.topic, record.message.placed ?? -1)
-      const partition = this.partitions.get(key)
+      const partition = this.#partitions.get(key)
       if (partition) partition.records.push(unmade(record))
       else {
         const tried = { failures: 1, retryAt: now + retryMs(1) }
-        this.partitions.set(key, { key, records: [unmade(record)], since: now, ...tried })
+        this.#partitions.set(key, { key, records: [unmade(record)], since: now, ...tried })
       }
     }
   }
 
   /** @returns the first records of one partition, or only one if the last try failed. Call `putBack` after you try them. */
   takeDue(now: number): T[] {
-    const due = [...this.partitions.values()].find(({ retryAt }) => retryAt <= now)
-    this.tried = due
+    const due = [...this.#partitions.values()].find(({ retryAt }) => retryAt <= now)
+    this.#tried = due
     if (!due) return []
     const most = due.failures > 0 ? 1 : MAX_ITEMS
     let [count, bytes] = [0, 0]
@@ -82,32 +82,32 @@ export class UnwritablePartitions<T extends Placed> {
       if (count === most || (count > 0 && bytes > MAX_BYTES)) break
       count += 1
     }
-    return due.records.splice(0, count).map(this.make)
+    return due.records.splice(0, count).map(this.#make)
   }
 
   /** @param left those that still cannot be written. */
   putBack(left: readonly T[], now: number): void {
-    const { tried } = this
+    const tried = this.#tried
     if (!tried) return
     tried.records = [...left.map(unmade), ...tried.records]
     tried.failures = left.length > 0 ? tried.failures + 1 : 0
     tried.retryAt = left.length > 0 ? now + retryMs(tried.failures) : now
     // next time, other partitions come first
-    this.partitions.delete(tried.key)
-    if (tried.records.length > 0) this.partitions.set(tried.key, tried)
-    this.tried = undefined
+    this.#partitions.delete(tried.key)
+    if (tried.records.length > 0) this.#partitions.set(tried.key, tried)
+    this.#tried = undefined
   }
 
   /** @returns the removed records. */
   remove(isOver: (record: Unmade<T>) => boolean): Unmade<T>[] {
     const removed: Unmade<T>[] = []
-    for (const partition of this.partitions.values()) {
+    for (const partition of this.#partitions.values()) {
       const { over = [], left = [] } = Object.groupBy(partition.records, (each) =>
         isOver(each) ? 'over' : 'left',
       )
       removed.push(...over)
       partition.records = left
-      if (left.length === 0 && partition !== this.tried) this.partitions.delete(partition.key)
+      if (left.length === 0 && partition !== this.#tried) this.#partitions.delete(partition.key)
     }
     return removed
   }
