@@ -42,13 +42,13 @@ const LOGS = 'a consumer reads no records yet: it waits to compare the logs with
 
 /** Reads a group's commits, whose metadata kafkajs hides, and compares them with the logs. */
 export class StartPositions {
-  private readonly options: StartOptions
-  private readonly admin: Pick<Admin, 'connect' | 'fetchOffsets' | 'disconnect'>
-  private closed = false
+  readonly #options: StartOptions
+  readonly #admin: Pick<Admin, 'connect' | 'fetchOffsets' | 'disconnect'>
+  #closed = false
 
   constructor(options: StartOptions) {
-    this.options = options
-    this.admin = options.connection.kafka.admin()
+    this.#options = options
+    this.#admin = options.connection.kafka.admin()
   }
 
   /**
@@ -62,29 +62,25 @@ export class StartPositions {
     kept: (key: string) => number | undefined,
     isOver: () => boolean,
   ): Promise<Map<string, Position>> {
-    const positions = (await this.retried(COMMITS, isOver, () => this.fetchCommitted())) ?? new Map()
-    this.warnAboutForeign(assigned, positions)
+    const positions = (await this.#retried(COMMITS, isOver, () => this.#fetchCommitted())) ?? new Map()
+    this.#warnAboutForeign(assigned, positions)
     if (isOver()) return positions
-    const compare = () => this.comparedWithLogs(assigned, positions, kept)
-    return (await this.retried(LOGS, isOver, compare)) ?? positions
+    const compare = () => this.#comparedWithLogs(assigned, positions, kept)
+    return (await this.#retried(LOGS, isOver, compare)) ?? positions
   }
 
   /** @returns undefined once the generation is over or this is closed. */
-  private async retried<T>(
-    text: string,
-    isOver: () => boolean,
-    read: () => Promise<T>,
-  ): Promise<T | undefined> {
+  async #retried<T>(text: string, isOver: () => boolean, read: () => Promise<T>): Promise<T | undefined> {
     const wait: Wait = { text, since: performance.now() }
     // a single try may take long
-    const reporting = setInterval(() => this.report(wait), REPORT_MS)
+    const reporting = setInterval(() => this.#report(wait), REPORT_MS)
     try {
-      while (!this.closed)
+      while (!this.#closed)
         try {
           return await read()
         } catch (error) {
           wait.error = error
-          this.options.connection.log.debug({ err: error, groupId: this.options.groupId }, text)
+          this.#options.connection.log.debug({ err: error, groupId: this.#options.groupId }, text)
           await sleep(RETRY_MS)
           if (isOver()) break
         }
@@ -94,16 +90,16 @@ export class StartPositions {
     return undefined
   }
 
-  private report({ text, since, error }: Wait): void {
-    const { connection, groupId } = this.options
+  #report({ text, since, error }: Wait): void {
+    const { connection, groupId } = this.#options
     const err = error === undefined ? 'no answer yet' : messageOf(error)
     connection.failures.add({ kind: `${text} ${groupId}`, text, err, fields: { groupId }, since })
   }
 
-  private async fetchCommitted(): Promise<Map<string, Position>> {
-    const { groupId, topics } = this.options
-    await this.admin.connect()
-    const offsets = await this.admin.fetchOffsets({ groupId, topics })
+  async #fetchCommitted(): Promise<Map<string, Position>> {
+    const { groupId, topics } = this.#options
+    await this.#admin.connect()
+    const offsets = await this.#admin.fetchOffsets({ groupId, topics })
     return new Map(
       offsets.flatMap(({ topic, partitions }) =>
         partitions.map(({ partition, offset, metadata }) => [
@@ -114,8 +110,8 @@ export class StartPositions {
     )
   }
 
-  private warnAboutForeign(assigned: readonly Partition[], positions: Map<string, Position>): void {
-    const { connection, groupId } = this.options
+  #warnAboutForeign(assigned: readonly Partition[], positions: Map<string, Position>): void {
+    const { connection, groupId } = this.#options
     for (const { topic, partition } of assigned) {
       const { offset = 0, foreign } = positions.get(partitionKey(topic, partition)) ?? {}
       if (offset > 0 && foreign)
@@ -126,12 +122,12 @@ export class StartPositions {
     }
   }
 
-  private async comparedWithLogs(
+  async #comparedWithLogs(
     assigned: readonly Partition[],
     positions: Map<string, Position>,
     kept: (key: string) => number | undefined,
   ): Promise<Map<string, Position>> {
-    const { logs, onFault } = this.options
+    const { logs, onFault } = this.#options
     const places = assigned.flatMap(({ topic, partition }) => {
       const key = partitionKey(topic, partition)
       const position = positions.get(key)
@@ -151,8 +147,8 @@ export class StartPositions {
   }
 
   async close(): Promise<void> {
-    this.closed = true
-    await this.admin.disconnect().catch(() => undefined)
+    this.#closed = true
+    await this.#admin.disconnect().catch(() => undefined)
   }
 }
 
