@@ -28,15 +28,15 @@ export function rungs(
 ): Handler<Buffer> {
   return (record, message) => {
     const dueAt = Number(message.headers?.dueAt?.toString())
-    const place = placeOf(record, dueAt, Date.now())
-    if ('holdUntil' in place) return place
+    const next = nextMove(record, dueAt, Date.now())
+    if ('holdUntil' in next) return next
     const full = storage.shortage() ? holdFor(SHORTAGE_HOLD_MS) : queueHold(producer)
     if (full) return full
-    move(record, message, place)
+    move(record, message, next)
     return
   }
 
-  function move(record: ConsumerRecord<Buffer>, message: Message, { topic, headers }: Place): void {
+  function move(record: ConsumerRecord<Buffer>, message: Message, { topic, headers }: Move): void {
     const { key, value } = record
     const moved: OutRecord = { topic, key, value, headers: { ...carried(message.headers), ...headers } }
     void producer.produce([moved]).then((outcome) => {
@@ -51,14 +51,14 @@ export function rungs(
 export const queueHold = (producer: Pick<Producer, 'queuedBytes'>): Hold | undefined =>
   producer.queuedBytes() > MAX_QUEUED_BYTES ? holdFor(QUEUE_HOLD_MS) : undefined
 
-type Place = { topic: string; headers?: { dueAt: string } }
+type Move = { topic: string; headers?: { dueAt: string } }
 
 /** A record that waits longer than its rung was written under a fast clock: it goes to the end. */
-function placeOf(
+function nextMove(
   { topic, timestamp }: Pick<ConsumerRecord<Buffer>, 'topic' | 'timestamp'>,
   given: number,
   now: number,
-): Place | { holdUntil: number } {
+): Move | { holdUntil: number } {
   const delayMs = rungDelay(topic)
   // no record of Sluice waits longer; one of another program could hold the partition for days
   const dueAt = delayMs === 0 ? given : Math.min(given, timestamp + delayMs + SKEW_MS)

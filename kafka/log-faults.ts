@@ -1,4 +1,4 @@
-export const partitionKey = (topic: string, partition: number) => `${topic}/${partition}`
+import type { TopicPartition } from './topic-partition.ts'
 
 /**
  * `removed`: the front of the log is gone. `truncated`: its end is gone, as after a power failure or an unclean
@@ -13,7 +13,7 @@ export type KnownLog = { id: string; epoch: number }
  * `time`: of the last record read, ms since 1970. `end`: of the log when last seen. `again`: the first earlier offset
  * that must still be read.
  */
-export type Place = {
+export type FetchPosition = {
   offset: number
   time?: number | undefined
   end?: number | undefined
@@ -21,18 +21,18 @@ export type Place = {
 }
 
 /** `topic`: as named on the broker. The reader was at `offset` and continues at `to`. */
-export type LogFault = { topic: string; partition: number; cause: Cause; offset: number; to: number }
+export type LogFault = TopicPartition & { cause: Cause; offset: number; to: number }
 
 /** `time`: shortly before the last record read. */
 export type Verdict = { cause: Cause; to: number | 'beginning' | 'time' }
 
 /**
- * Judges a place (KIP-320). All records before it and its `end` were written by the end of `known.epoch`. If that epoch
+ * Judges a position (KIP-320). All records before it and its `end` were written by the end of `known.epoch`. If that epoch
  * ended at a lower offset, those in between are gone and their offsets are reused.
  * @param now `epochEnd`: -1: unknown to the leader; undefined: the epoch has not changed.
  */
 export function judge(
-  { offset, end = offset }: Place,
+  { offset, end = offset }: FetchPosition,
   known: KnownLog,
   now: { id: string; epochEnd?: number | undefined },
 ): Verdict | undefined {
@@ -44,7 +44,7 @@ export function judge(
 
 /** `high`: the offset after the last record. */
 export function judgeRange(
-  { offset, again = offset }: Place,
+  { offset, again = offset }: FetchPosition,
   { low, high }: { low: number; high: number },
 ): Verdict | undefined {
   if (again < low) return { cause: 'removed', to: low }

@@ -64,9 +64,9 @@ function aboutHost(host: string, error: unknown): unknown {
   })
 }
 
-export type Place = { host: string; used: readonly number[] }
+export type PortSearch = { host: string; used: readonly number[] }
 
-async function checkedPort(name: PortName, setting: string, { host, used }: Place): Promise<number> {
+async function checkedPort(name: PortName, setting: string, { host, used }: PortSearch): Promise<number> {
   const port = Number(setting)
   if (!/^\d+$/.test(setting) || port > 65_535)
     throw new LocalError('setting_invalid', `${name}: "${setting}" is not a port`)
@@ -89,7 +89,7 @@ async function isUsable(port: number, host: string, name: PortName): Promise<boo
 }
 
 /** Skips used ports and other defaults. */
-export async function nextFree(first: number, { host, used }: Place): Promise<number> {
+export async function nextFree(first: number, { host, used }: PortSearch): Promise<number> {
   for (let port = first; port < first + 1_000; port++) {
     const reserved = port !== first && RESERVED.includes(port)
     if (!reserved && !used.includes(port) && (await isFree(port, host))) return port

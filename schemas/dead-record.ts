@@ -1,18 +1,16 @@
 import type { OutRecord } from '../kafka/produce/produce.ts'
+import type { PartitionOffset } from '../kafka/topic-partition.ts'
 import type { Codec } from './codec.ts'
 import type { Delivery } from './delivery.ts'
 import { DEAD } from './topics.ts'
 
-/** In topic `events`. */
-export type EventPlace = { partition: number; offset: number }
-
 /** `code`: why the rules failed. */
 export type RulesFailed = { delivery: Delivery; key: string; code: string }
 
-/** Names the event, so that a replay can run the rules again. */
+/** Names the event by its place in topic `events`, so that a replay can run the rules again. */
 export const rulesFailedRecord = (
   { delivery, key, code }: RulesFailed,
-  { partition, offset }: EventPlace,
+  { partition, offset }: PartitionOffset,
   encode: Codec<Delivery>['encode'],
 ): OutRecord => ({
   topic: DEAD,
@@ -28,7 +26,9 @@ export function rulesCodeIn(headers: Readonly<Record<string, unknown>>): string 
 }
 
 /** @returns undefined if the headers name no event. */
-export function eventPlaceIn(headers: Readonly<Record<string, unknown>> | undefined): EventPlace | undefined {
+export function eventPlaceIn(
+  headers: Readonly<Record<string, unknown>> | undefined,
+): PartitionOffset | undefined {
   const [, partition, offset] = /^(\d{1,9})\/(\d{1,15})$/.exec(String(headers?.event)) ?? []
   if (partition === undefined || offset === undefined) return undefined
   return { partition: Number(partition), offset: Number(offset) }

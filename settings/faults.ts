@@ -7,7 +7,7 @@ import { fieldsAt, unknownField } from './unknown-field.ts'
 export type Fault = { pointer: string; code: FaultCode; message: string }
 
 type Issue = z.core.$ZodIssue
-type Place = { path: readonly PropertyKey[]; schema: z.ZodType; isName?: boolean }
+type IssueContext = { path: readonly PropertyKey[]; schema: z.ZodType; isName?: boolean }
 
 /**
  * All issues, in order. Parse with `reportInput`, which tells missing fields from wrong ones.
@@ -17,14 +17,14 @@ export function faultsOf(error: z.ZodError, schema: z.ZodType): Fault[] {
   return error.issues.flatMap((issue) => faultsOfIssue(issue, { path: issue.path, schema }))
 }
 
-function faultsOfIssue(issue: Issue, place: Place): Fault[] {
-  const at = pointer(place.path)
+function faultsOfIssue(issue: Issue, context: IssueContext): Fault[] {
+  const at = pointer(context.path)
   switch (issue.code) {
     case 'unrecognized_keys':
-      return unknownFields(issue.keys, place)
+      return unknownFields(issue.keys, context)
     case 'invalid_key':
       // the code depends on the name of a member, not on the record
-      return issue.issues.flatMap((inner) => faultsOfIssue(inner, { ...place, isName: true }))
+      return issue.issues.flatMap((inner) => faultsOfIssue(inner, { ...context, isName: true }))
     case 'invalid_type':
       return [{ pointer: at, ...wrongType(issue) }]
     case 'invalid_value': {
@@ -32,14 +32,14 @@ function faultsOfIssue(issue: Issue, place: Place): Fault[] {
       return [{ pointer: at, code: 'invalid_value', message }]
     }
     default:
-      return [{ pointer: at, code: codeOf(issue, place), message: messageOf(issue) }]
+      return [{ pointer: at, code: codeOf(issue, context), message: messageOf(issue) }]
   }
 }
 
 /** Responses list no more. Comparing each of 450 names took 1 ms, for a sign-in of 4 KB. */
 export const MAX_FAULTS = 100
 
-function unknownFields(names: readonly string[], { path, schema }: Place): Fault[] {
+function unknownFields(names: readonly string[], { path, schema }: IssueContext): Fault[] {
   const allowed = fieldsAt(schema, path)
   return names.map((name, index) => ({
     pointer: pointer([...path, name]),
@@ -65,7 +65,7 @@ const TOO_BIG: Record<string, FaultCode> = { array: 'too_many', string: 'too_lon
 const TOO_SMALL: Record<string, FaultCode> = { array: 'too_few', string: 'too_short' }
 
 /** Clients rely on codes. Custom rules of a schema get theirs from their place. */
-function codeOf(issue: Issue, { path, isName }: Place): FaultCode {
+function codeOf(issue: Issue, { path, isName }: IssueContext): FaultCode {
   const [parent, last] = [path.at(-2), path.at(-1)]
   if (issue.code === 'too_big') return TOO_BIG[issue.origin] ?? issue.code
   if (issue.code === 'too_small') return TOO_SMALL[issue.origin] ?? issue.code

@@ -6,7 +6,7 @@ import { ConfigError } from '../process/config-error.ts'
 import { registry } from '../process/metrics.ts'
 import type { Outline } from './lookup.ts'
 import { UNSIGNED } from './read.ts'
-import { type ConfigKeys, secretPlaces } from './seal.ts'
+import { type ConfigKeys, secretFields } from './seal.ts'
 import {
   CONFIG,
   type Computation,
@@ -152,7 +152,7 @@ function refuseWrongKey(
   ])
 }
 
-const hasSecret = (record: object) => secretPlaces(record).length > 0
+const hasSecret = (record: object) => secretFields(record).length > 0
 
 /** Until Kafka is reachable, the state of a setting is unknown. */
 async function caughtUpSurely(table: Table): Promise<void> {

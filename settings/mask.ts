@@ -1,7 +1,7 @@
 import { isObject, objectOf } from '../process/json-objects.ts'
 import { pointer } from '../process/json-pointer.ts'
 import type { Fault, Members } from './faults.ts'
-import { mapSecrets, type SecretPlace, secretPlaces } from './seal.ts'
+import { mapSecrets, type SecretField, secretFields } from './seal.ts'
 
 /** `admin` may do everything, `view` may only read. */
 export type Who = 'admin' | 'view'
@@ -63,22 +63,22 @@ export function restoreMasked(body: unknown, old: object | undefined): Restored 
   webhooksOf(copy).forEach((webhook, index) => {
     if (isObject(webhook)) restoreUrl(webhook, { old: webhooksOf(fields), index, faults })
   })
-  for (const place of secretPlaces(copy)) {
-    const { owner, name, path } = place
-    put(owner, { name, kept: keptSecret(place, copy, fields), path, faults })
+  for (const field of secretFields(copy)) {
+    const { owner, name, path } = field
+    unmask(owner, { name, kept: keptSecret(field, copy, fields), path, faults })
   }
   return { body: copy, faults }
 }
 
-function keptSecret({ name, webhook: index }: SecretPlace, body: Members, old: Members): unknown {
+function keptSecret({ name, webhook: index }: SecretField, body: Members, old: Members): unknown {
   if (index === undefined) return old[name]
   const webhook = webhooksOf(body)[index]
   return isObject(webhook) ? oldHeader(webhooksOf(old), { url: webhook.url, name, index }) : undefined
 }
 
-type Place = { name: string; kept: unknown; path: readonly PropertyKey[]; faults: Fault[] }
+type MaskedField = { name: string; kept: unknown; path: readonly PropertyKey[]; faults: Fault[] }
 
-function put(owner: Members, { name, kept, path, faults }: Place): void {
+function unmask(owner: Members, { name, kept, path, faults }: MaskedField): void {
   if (owner[name] !== MASK) return
   if (kept !== undefined) {
     owner[name] = kept
@@ -101,7 +101,7 @@ function restoreUrl(
     isObject(candidate) && typeof candidate.url === 'string' && maskUrl(candidate.url) === url
   const kept = [old[index], ...old].find(hasMaskedUrl)
   webhook.url = MASK
-  put(webhook, {
+  unmask(webhook, {
     name: 'url',
     kept: isObject(kept) ? kept.url : undefined,
     path: ['webhooks', index, 'url'],

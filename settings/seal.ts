@@ -40,13 +40,14 @@ export function deriveKey(configKey: Buffer, purpose: Purpose): Buffer {
 }
 
 /** `owner`: the record's key `kind/id`. `path`: JSON pointer. */
-type Place = { owner: string; path: string; urls: readonly string[] }
+type EncryptionContext = { owner: string; path: string; urls: readonly string[] }
 
-const placeText = ({ owner, path, urls }: Place) => Buffer.from(JSON.stringify([owner, path, urls]))
+const authenticatedData = ({ owner, path, urls }: EncryptionContext) =>
+  Buffer.from(JSON.stringify([owner, path, urls]))
 
-function seal(text: string, key: Buffer, place: Place): string {
+function seal(text: string, key: Buffer, context: EncryptionContext): string {
   const nonce = randomBytes(NONCE)
-  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(placeText(place))
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(authenticatedData(context))
   const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
   return SEALED + Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64')
 }
@@ -64,7 +65,10 @@ function open(bytes: Buffer, keys: Keys, bound: Buffer): string | undefined {
   return undefined
 }
 
-function keysOf({ owner, path }: Pick<Place, 'owner' | 'path'>, keys: ConfigKeys): Keys | undefined {
+function keysOf(
+  { owner, path }: Pick<EncryptionContext, 'owner' | 'path'>,
+  keys: ConfigKeys,
+): Keys | undefined {
   if (owner.startsWith('source/')) return keys.sources
   return path === HASH_KEY ? keys.hashKeys : keys.destinations
 }
@@ -119,19 +123,19 @@ export function openRecord(
     const recordKeys = keysOf({ owner, path }, keys)
     if (!recordKeys) return NOT_OURS
     const before = isSigned ? [] : keys.before
-    const text = openSecret(sealed, { recordKeys, before, place: { owner, path, urls } })
+    const text = openSecret(sealed, { recordKeys, before, context: { owner, path, urls } })
     isOpen &&= text !== undefined
     return text ?? ''
   })
   return isOpen ? opened : undefined
 }
 
-type Opening = { recordKeys: Keys; before: Keys; place: Place }
+type Opening = { recordKeys: Keys; before: Keys; context: EncryptionContext }
 
-function openSecret(sealed: string, { recordKeys, before, place }: Opening): string | undefined {
-  if (sealed.startsWith(SEALED)) return open(bytesOf(sealed, SEALED), recordKeys, placeText(place))
+function openSecret(sealed: string, { recordKeys, before, context }: Opening): string | undefined {
+  if (sealed.startsWith(SEALED)) return open(bytesOf(sealed, SEALED), recordKeys, authenticatedData(context))
   if (!sealed.startsWith(SEALED_BEFORE)) return undefined
-  return open(bytesOf(sealed, SEALED_BEFORE), before, Buffer.from(place.owner))
+  return open(bytesOf(sealed, SEALED_BEFORE), before, Buffer.from(context.owner))
 }
 
 const bytesOf = (sealed: string, prefix: string) => Buffer.from(sealed.slice(prefix.length), 'base64')
@@ -141,10 +145,10 @@ function urlsOf(record: object): string[] {
   return record.webhooks.map(({ url }) => String(url))
 }
 
-const SECRET_FIELDS = ['writeKey', 'previousWriteKey', 'sharedSecret', 'previousSecret', 'hashKey']
+const SECRET_NAMES = ['writeKey', 'previousWriteKey', 'sharedSecret', 'previousSecret', 'hashKey']
 
 /** `webhook`: the index of the webhook if it is a header. */
-export type SecretPlace = {
+export type SecretField = {
   owner: Record<string, unknown>
   name: string
   path: readonly (string | number)[]
@@ -152,17 +156,17 @@ export type SecretPlace = {
 }
 
 /** The secrets of a record, which need not be validated yet: these fields, and the header values of webhooks. */
-export function secretPlaces(record: object): SecretPlace[] {
+export function secretFields(record: object): SecretField[] {
   if (!isObject(record)) return []
   const webhooks: unknown[] = Array.isArray(record.webhooks) ? record.webhooks : []
-  const places = [
-    ...SECRET_FIELDS.map((name) => ({ owner: record, name, path: [name] })),
-    ...webhooks.flatMap(headerPlaces),
+  const fields = [
+    ...SECRET_NAMES.map((name) => ({ owner: record, name, path: [name] })),
+    ...webhooks.flatMap(secretHeaders),
   ]
-  return places.filter(({ owner, name }) => typeof owner[name] === 'string')
+  return fields.filter(({ owner, name }) => typeof owner[name] === 'string')
 }
 
-function headerPlaces(webhook: unknown, index: number): SecretPlace[] {
+function secretHeaders(webhook: unknown, index: number): SecretField[] {
   if (!isObject(webhook) || !isObject(webhook.headers)) return []
   const owner = webhook.headers
   const path = ['webhooks', index, 'headers']
@@ -170,12 +174,12 @@ function headerPlaces(webhook: unknown, index: number): SecretPlace[] {
 }
 
 export const secretsOf = (record: object): string[] =>
-  secretPlaces(record).map(({ owner, name }) => String(owner[name]))
+  secretFields(record).map(({ owner, name }) => String(owner[name]))
 
 /** Changes a copy of the record. `path`: without escapes. */
 export function mapSecrets<T extends object>(record: T, change: (secret: string, path: string) => string): T {
   const copy = structuredClone(record)
-  for (const { owner, name, path } of secretPlaces(copy))
+  for (const { owner, name, path } of secretFields(copy))
     owner[name] = change(String(owner[name]), `/${path.join('/')}`)
   return copy
 }

@@ -21,9 +21,9 @@ export const sendAttributes = (topic: string, records: number): Attributes => ({
   ...(records > 1 && { 'messaging.batch.message_count': records }),
 })
 
-type Place = Pick<Processed, 'topic' | 'group' | 'partition' | 'offset'>
+type ConsumedRecord = Pick<Processed, 'topic' | 'group' | 'partition' | 'offset'>
 
-export const processAttributes = ({ topic, group, partition, offset }: Place): Attributes => ({
+export const processAttributes = ({ topic, group, partition, offset }: ConsumedRecord): Attributes => ({
   'messaging.system': 'kafka',
   'messaging.operation.name': 'process',
   'messaging.operation.type': 'process',

@@ -144,10 +144,10 @@ function work(world: Simulation, { lane, partitions }: Stream): boolean {
   return worked
 }
 
-type Place = { partition: Partition; lane: Lane }
+type PartitionInLane = { partition: Partition; lane: Lane }
 
 /** As deliverer/run.ts treats the lane's answer. @returns false when the item stays in its partition */
-function take(world: Simulation, item: Item, { partition, lane }: Place): boolean {
+function take(world: Simulation, item: Item, { partition, lane }: PartitionInLane): boolean {
   const { machine, webhooks, counts, costs } = world
   const { ladder, windowMs } = world.delivery
   const { webhook, origin } = item.receiver

@@ -1,7 +1,7 @@
 import { type Api, type ApiRequest, type ApiResponse, problemOf, refused } from '../api/client.ts'
 import { CliError } from '../context.ts'
 import type { Declaration } from './declare.ts'
-import { type PlacedFault, shownFault } from './place.ts'
+import { type LocatedFault, shownFault } from './location.ts'
 import type { Planned, Step } from './plan.ts'
 import { nameOf, type Ref } from './schema.ts'
 
@@ -64,11 +64,11 @@ function refusal(answer: ApiResponse, step: Step, { records }: Declaration): Cli
   const declared = records.find((record) => nameOf(record) === nameOf(step))
   const { errors, code, message } = problemOf(answer)
   if (!declared || errors.length === 0) return refused(answer)
-  const lines = errors.map((fault) => shownFault(declared.placed(fault)))
+  const lines = errors.map((fault) => shownFault(declared.located(fault)))
   return new CliError('refused', `Refused: ${message} (${answer.status} ${code})\n${lines.join('\n')}`)
 }
 
-export function faulty(faults: readonly PlacedFault[]): CliError {
+export function faulty(faults: readonly LocatedFault[]): CliError {
   const count = faults.length === 1 ? '1 fault' : `${faults.length} faults`
   return new CliError('faulty_files', `${faults.map(shownFault).join('\n')}\n${count}. Nothing was changed.`)
 }

@@ -5,12 +5,12 @@ import { suppressionId } from '../../settings/suppression-list.ts'
 import type { Fault } from '../api/client.ts'
 import type { Env } from '../context.ts'
 import { type File, type Parsed, parse } from './files.ts'
-import { inOrder, type Place, type PlacedFault, partsOf } from './place.ts'
+import { inOrder, type LocatedFault, partsOf, type SourceLocation } from './location.ts'
 import { COLLECTIONS, type Collection, nameOf, type Ref, recordShapes } from './schema.ts'
 
 export type Declared = Ref & {
   body: Members
-  placed(fault: Fault): PlacedFault
+  located(fault: Fault): LocatedFault
 }
 
 export type Declaration = {
@@ -26,13 +26,13 @@ export type Declaration = {
 export function declare(
   files: readonly File[],
   env: Env,
-): Declaration & { faults: readonly PlacedFault[]; filledIn: ReadonlySet<string> } {
+): Declaration & { faults: readonly LocatedFault[]; filledIn: ReadonlySet<string> } {
   const parsed = files.map((file) => parse(file, env))
   const found = parsed.flatMap(({ documents }) => documents).map(recordsIn)
   const records = found.flatMap((document) => document.records)
   const faults = [...parsed, ...found].flatMap((each) => each.faults)
   // a missing variable is already reported: skip its field's fault
-  const more = withoutPlacesOf(
+  const more = atOtherLocations(
     faults,
     found.flatMap(({ shapeFaults }) => shapeFaults),
   )
@@ -44,28 +44,32 @@ export function declare(
   }
 }
 
-function withoutPlacesOf(known: readonly PlacedFault[], faults: readonly PlacedFault[]): PlacedFault[] {
-  const places = new Set(known.map(({ place }) => JSON.stringify(place)))
-  return faults.filter(({ place }) => !places.has(JSON.stringify(place)))
+function atOtherLocations(known: readonly LocatedFault[], faults: readonly LocatedFault[]): LocatedFault[] {
+  const locations = new Set(known.map(({ location }) => JSON.stringify(location)))
+  return faults.filter(({ location }) => !locations.has(JSON.stringify(location)))
 }
 
 /** Local and planned faults. References to sources are not checked if a record could not be read. */
-export function allFaults(local: readonly PlacedFault[], planned: readonly PlacedFault[]): PlacedFault[] {
+export function allFaults(local: readonly LocatedFault[], planned: readonly LocatedFault[]): LocatedFault[] {
   const isUnread = local.some(({ code }) => code === 'invalid_yaml' || code === 'invalid_form')
   const relevant = planned.filter(({ code }) => !(isUnread && code === 'unknown_source'))
-  return inOrder([...local, ...withoutPlacesOf(local, relevant)])
+  return inOrder([...local, ...atOtherLocations(local, relevant)])
 }
 
 type Found = {
   records: Declared[]
   collections: Collection[]
-  faults: PlacedFault[]
-  shapeFaults: PlacedFault[]
+  faults: LocatedFault[]
+  shapeFaults: LocatedFault[]
 }
 
 const isCollection = (key: string): key is Collection => COLLECTIONS.some((each) => each === key)
 
-const malformed = (place: Place, message: string): PlacedFault => ({ place, code: 'invalid_form', message })
+const malformed = (location: SourceLocation, message: string): LocatedFault => ({
+  location,
+  code: 'invalid_form',
+  message,
+})
 
 function recordsIn(document: Parsed): Found {
   const { value, at } = document
@@ -98,14 +102,14 @@ function addRecord(
   }
   const id = collection === 'suppressions' ? suppressionIdOf(record, index) : idShape.safeParse(record.id)
   const named = id.success ? nameOf({ collection, id: id.data }) : `${collection}[${index}]`
-  const placed = placing(named, (path, atKey) => at([collection, index, ...path], atKey))
+  const located = locating(named, (path, atKey) => at([collection, index, ...path], atKey))
   const faults = shapeFaults(collection, record)
-  if (id.success) found.records.push({ collection, id: id.data, body: record, placed })
+  if (id.success) found.records.push({ collection, id: id.data, body: record, located })
   else {
     const message = `each record needs an id: ${ID_FORM}`
-    found.faults.push({ place: at([collection, index, 'id']), code: 'invalid_id', message })
+    found.faults.push({ location: at([collection, index, 'id']), code: 'invalid_id', message })
   }
-  found.shapeFaults.push(...faults.filter(({ pointer }) => id.success || pointer !== '/id').map(placed))
+  found.shapeFaults.push(...faults.filter(({ pointer }) => id.success || pointer !== '/id').map(located))
 }
 
 /** With a faulty shape, any id will do: the shape's fault is reported. */
@@ -124,11 +128,11 @@ const FAULTS_OF_NAMES: ReadonlySet<string> = new Set([
 ])
 
 /** @param at takes a path within the record */
-function placing(name: string, at: Parsed['at']): Declared['placed'] {
+function locating(name: string, at: Parsed['at']): Declared['located'] {
   return ({ pointer, code, message }) => {
     const path = partsOf(pointer)
     const named = path.length > 0 ? `${name} ${path.join('/')}` : name
-    return { place: at(path, FAULTS_OF_NAMES.has(code)), code, message: `${named}: ${message}` }
+    return { location: at(path, FAULTS_OF_NAMES.has(code)), code, message: `${named}: ${message}` }
   }
 }
 
@@ -138,14 +142,14 @@ function shapeFaults(collection: Collection, body: Members): Fault[] {
   return parsed.success ? [] : faultsOf(parsed.error, shape)
 }
 
-function repeated(records: readonly Declared[]): PlacedFault[] {
+function repeated(records: readonly Declared[]): LocatedFault[] {
   const first = new Map<string, Declared>()
   return records.flatMap((record) => {
     const before = first.get(nameOf(record))
     first.set(nameOf(record), before ?? record)
     if (!before) return []
-    const { place } = before.placed({ pointer: '/id', code: '', message: '' })
-    const message = `appears twice; first at ${place?.file}:${place?.line}`
-    return [record.placed({ pointer: '/id', code: 'id_twice', message })]
+    const { location } = before.located({ pointer: '/id', code: '', message: '' })
+    const message = `appears twice; first at ${location?.file}:${location?.line}`
+    return [record.located({ pointer: '/id', code: 'id_twice', message })]
   })
 }

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { type Alias, type Document, LineCounter, parseAllDocuments, visit, type YAMLError } from 'yaml'
 import { messageOf } from '../../process/thrown.ts'
 import { CliError, type Context, type Env, utf8Of } from '../context.ts'
-import { offsetOf, type Place, type PlacedFault, placeAt } from './place.ts'
+import { type LocatedFault, locationAt, offsetOf, type SourceLocation } from './location.ts'
 import { substitute } from './variables.ts'
 
 /** Takes files, folders (their YAML files at any depth, except hidden ones) and `-`. @throws CliError cannot_read */
@@ -69,19 +69,19 @@ export type File = { name: string; text: string }
 export type Parsed = {
   /** Parsed JSON; `null` for an empty document. */
   value: unknown
-  /** The place of a value; with `atKey`, of its name. */
-  at(path: readonly (string | number)[], atKey?: boolean): Place
+  /** The location of a value; with `atKey`, of its name. */
+  at(path: readonly (string | number)[], atKey?: boolean): SourceLocation
 }
 
-export type ParsedFile = { documents: Parsed[]; faults: PlacedFault[]; filledIn: string[] }
+export type ParsedFile = { documents: Parsed[]; faults: LocatedFault[]; filledIn: string[] }
 
 /** Collects all faults. */
 export function parse({ name: file, text }: File, env: Env): ParsedFile {
   const lines = new LineCounter()
-  const faults: PlacedFault[] = []
+  const faults: LocatedFault[] = []
   const filledIn: string[] = []
   const report = (offset: number, fault: { code: string; message: string }) =>
-    faults.push({ place: placeAt(offset, { file, lines }), ...fault })
+    faults.push({ location: locationAt(offset, { file, lines }), ...fault })
   const options = { lineCounter: lines, prettyErrors: false, stringKeys: true } as const
   const documents = [...parseAllDocuments(text, options)].flatMap((document): Parsed[] => {
     // for an unknown tag, yaml only warns
@@ -90,7 +90,7 @@ export function parse({ name: file, text }: File, env: Env): ParsedFile {
     filledIn.push(...fillIn(document, env, report))
     const value = contentOf(document, report)
     if (value === undefined) return []
-    return [{ value, at: (path, atKey) => placeAt(offsetOf(document, path, atKey), { file, lines }) }]
+    return [{ value, at: (path, atKey) => locationAt(offsetOf(document, path, atKey), { file, lines }) }]
   })
   return { documents, faults, filledIn }
 }

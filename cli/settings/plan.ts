@@ -6,7 +6,7 @@ import { plain } from '../table.ts'
 import type { Declaration, Declared } from './declare.ts'
 import { type Change, difference } from './difference.ts'
 import { type DryRuns, dryRun } from './dry-run.ts'
-import { inOrder, type PlacedFault } from './place.ts'
+import { inOrder, type LocatedFault } from './location.ts'
 import { type Hidden, revealIn } from './reveal-secrets.ts'
 import { COLLECTIONS, type Collection, nameOf, type Ref } from './schema.ts'
 import { copyOf, readState, rules, type State, type Written } from './state.ts'
@@ -50,7 +50,7 @@ export async function planNow(
   declaration: Declaration,
   api: Api,
   given: Omit<PlanOptions, 'dryRuns' | 'unreadable'>,
-): Promise<Planned | { faults: readonly PlacedFault[] }> {
+): Promise<Planned | { faults: readonly LocatedFault[] }> {
   const { isDone = () => false } = given
   const records = declaration.records.filter((record) => !isDone(record))
   for (let reads = 1; reads <= MAX_READS; reads++) {
@@ -81,7 +81,7 @@ function needDryRun(
   return records.filter((record) => names.has(nameOf(record)))
 }
 
-type Draft = { steps: Step[]; faults: PlacedFault[] }
+type Draft = { steps: Step[]; faults: LocatedFault[] }
 
 /**
  * The steps from the current settings to the declared ones, or all faults.
@@ -91,7 +91,7 @@ function plan(
   declaration: Declaration,
   state: State,
   options: PlanOptions,
-): Plan | { faults: readonly PlacedFault[] } {
+): Plan | { faults: readonly LocatedFault[] } {
   const { isDone = () => false } = options
   const draft: Draft = { steps: [], faults: [] }
   const future = copyOf(state)
@@ -117,7 +117,7 @@ function addSteps(records: readonly Declared[], context: StepContext): void {
 }
 
 function addFaults({ record, faults }: Refused, { future, draft }: StepContext): void {
-  draft.faults.push(...faults.map(record.placed))
+  draft.faults.push(...faults.map(record.located))
   rules[record.collection].assume(future, record.id)
 }
 
@@ -128,7 +128,7 @@ function addStep(record: Declared, { future, draft, options }: StepContext): Ref
   const written = rules[collection].write(future, { id, body, now: options.now })
   const faults = faultsOf(written, options.dryRuns?.get(nameOf(record))?.faults)
   if ('faults' in written) return { record, faults }
-  draft.faults.push(...faults.map(record.placed))
+  draft.faults.push(...faults.map(record.located))
   const { before, after } = written
   const changes = difference(before, after)
   if (!before) draft.steps.push({ collection, id, action: 'create', body, changes })
@@ -150,7 +150,7 @@ function addRemoval({ collection, id }: Ref, { future, draft }: Omit<StepContext
   const name = nameOf({ collection, id })
   draft.faults.push(
     ...faults.map(({ code, message }) => ({
-      place: undefined,
+      location: undefined,
       code,
       message: `${name} is not in the files: ${message}`,
     })),

@@ -4,10 +4,10 @@ import { pointer } from '../../process/json-pointer.ts'
 import type { Members } from '../../settings/faults.ts'
 import { MASK, maskTexts, maskUrl } from '../../settings/mask.ts'
 import { SHARED_SECRET, WRITE_KEY } from '../../settings/resources/secret-rotation.ts'
-import { secretPlaces } from '../../settings/seal.ts'
+import { secretFields } from '../../settings/seal.ts'
 import type { Declared } from './declare.ts'
 import type { DryRunResult, DryRuns } from './dry-run.ts'
-import { partsOf } from './place.ts'
+import { partsOf } from './location.ts'
 import { nameOf, type Ref } from './schema.ts'
 import { copyOf, type State } from './state.ts'
 
@@ -86,7 +86,7 @@ export function reveal<T extends { id: string }>(
   }
 
   const given = webhooksOf(declared)
-  for (const { owner, path, webhook } of secretPlaces(record)) {
+  for (const { owner, path, webhook } of secretFields(record)) {
     const headers = webhook === undefined ? declared : given[webhook]?.headers
     put({ owner, given: isObject(headers) ? headers : {}, path })
   }

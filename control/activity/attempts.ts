@@ -18,7 +18,7 @@ import {
   type Unreadable,
 } from './records/following.ts'
 import { idField, isWithin, rangeFields } from './records/query-fields.ts'
-import { createRecentRecords, type Place, type RecentRecords } from './records/recent-records.ts'
+import { createRecentRecords, type RecentRecords, type RecordPosition } from './records/recent-records.ts'
 
 export type AttemptRouteParts = { attempts: Omit<Attempts, 'onAttempt' | 'begun' | 'close'> }
 
@@ -147,7 +147,7 @@ export function createRecentAttempts({
   }
 }
 
-export type RecentAttempt = Place & { attempt: Attempt; bytes: number }
+export type RecentAttempt = RecordPosition & { attempt: Attempt; bytes: number }
 
 export const OUTCOMES = [
   'delivered',

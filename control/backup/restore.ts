@@ -99,10 +99,13 @@ function writeStep({ action, setting }: Step, { plan, now }: Course, { facts, wr
   })
 }
 
-type Place = { keys: readonly string[]; topic: typeof CONFIG | typeof TASKS }
+type WrittenRecords = { keys: readonly string[]; topic: typeof CONFIG | typeof TASKS }
 
-/** @param place.keys of `written`, in its order. */
-function outcomeOf(written: readonly Written<'done' | 'changed'>[], { keys, topic }: Place): Restored {
+/** @param keys of `written`, in its order. */
+function outcomeOf(
+  written: readonly Written<'done' | 'changed'>[],
+  { keys, topic }: WrittenRecords,
+): Restored {
   const failures = written.flatMap((each) => ('unavailable' in each ? each.unavailable : []))
   const failed = failures.find((error) => !isTooLarge(error))
   if (failed) return { unavailable: failed }

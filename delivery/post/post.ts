@@ -28,7 +28,7 @@ export type PosterOptions = {
  * short: a connection around the world takes as long, and a lost packet costs a second.
  */
 const PER_ADDRESS = 2 / 5
-const MAX_PLACES = 20_000
+const MAX_TARGETS = 20_000
 const CLOSE_IDLE_MS = 5_000
 /** If the receiver does not offer a time: many close idle connections after 5 s without saying so. */
 const DEFAULT_IDLE_MS = 4_000
@@ -187,19 +187,19 @@ function createConnect({ limitMs, egress, ca }: PosterOptions): Connect {
 const expiryOf = (socket: TLSSocket) =>
   socket.getPeerX509Certificate()?.validToDate.getTime() ?? Number.POSITIVE_INFINITY
 
-type Place = { origin: string; path: string }
+type RequestTarget = { origin: string; path: string }
 
 /** Vets each URL once, a refused one each time. @throws ForbiddenAddress, or TypeError for an invalid URL. */
-function createPlaces({ vetUrl }: PosterOptions['egress']): (url: string) => Place {
-  const places = new LRUCache<string, Place>({ max: MAX_PLACES })
+function createRequestTargets({ vetUrl }: PosterOptions['egress']): (url: string) => RequestTarget {
+  const targets = new LRUCache<string, RequestTarget>({ max: MAX_TARGETS })
   return (url) => {
-    const known = places.get(url)
+    const known = targets.get(url)
     if (known) return known
     const parsed = new URL(url)
     vetUrl(parsed)
-    const place = { origin: parsed.origin, path: parsed.pathname + parsed.search }
-    places.set(url, place)
-    return place
+    const target = { origin: parsed.origin, path: parsed.pathname + parsed.search }
+    targets.set(url, target)
+    return target
   }
 }
 
@@ -211,7 +211,7 @@ function endUnsent(listener: Listener, code: string): void {
 /** Follows no redirects, uses no proxy. */
 export function createPoster(options: PosterOptions): Poster {
   const { limitMs, egress, maxIdle = 64 } = options
-  const placeOf = createPlaces(egress)
+  const targetOf = createRequestTargets(egress)
   const floods = createFloodWatch()
   const connect = createConnect(options)
   const connections = createConnections(
@@ -220,7 +220,11 @@ export function createPoster(options: PosterOptions): Poster {
   )
   const closingIdle = setInterval(() => connections.closeIdle(now()), CLOSE_IDLE_MS).unref()
 
-  function begin({ origin, path }: Place, { webhook, headers, body, retryOn }: Request, listener: Listener) {
+  function begin(
+    { origin, path }: RequestTarget,
+    { webhook, headers, body, retryOn }: Request,
+    listener: Listener,
+  ) {
     const connection = connections.take(webhook, origin)
     const exchange = new Exchange({
       limitMs,
@@ -238,13 +242,13 @@ export function createPoster(options: PosterOptions): Poster {
   return {
     post(request, listener) {
       if (floods.hasFlooded(request.webhook)) return endUnsent(listener, OVERFLOW)
-      let place: Place
+      let target: RequestTarget
       try {
-        place = placeOf(request.url)
+        target = targetOf(request.url)
       } catch (error) {
         return endUnsent(listener, codeOf(error))
       }
-      begin(place, request, listener)
+      begin(target, request, listener)
     },
     async close() {
       clearInterval(closingIdle)

@@ -2,13 +2,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import pRetry from 'p-retry'
 import { within } from '../../process/timeout.ts'
 import { CLOSE_MS, type Connection } from '../client.ts'
-import { partitionKey } from '../log-faults.ts'
 import { type Broker, type Cluster, describe, openCluster } from '../patches/cluster.ts'
 import { isCoordinatedElsewhere } from '../patches/consumer/coordinator-moves.ts'
 import { AssignerProtocol } from '../patches/kafkajs.ts'
+import { type PartitionOffset, partitionKey, type TopicPartition } from '../topic-partition.ts'
 
 /** `offset` null: no commit yet. `metadata`: of the commit (kafka/consume/commits.ts). */
-export type Committed = { topic: string; partition: number; offset: number | null; metadata: string }
+export type Committed = TopicPartition & { offset: number | null; metadata: string }
 
 /** `end`: the offset after the last record. */
 export type Bounds = { partition: number; low: number; end: number }
@@ -25,7 +25,7 @@ export type Offsets = {
   owned(groups: readonly string[]): Promise<Map<string, Set<string>>>
   bounds(topic: string): Promise<Bounds[]>
   /** @returns each partition's first offset from this time on (ms since 1970), or its end. */
-  at(topic: string, time: number): Promise<{ partition: number; offset: number }[]>
+  at(topic: string, time: number): Promise<PartitionOffset[]>
   close(): Promise<void>
 }
 
@@ -173,9 +173,10 @@ const untilKnown = <T>(cluster: Cluster, question: () => Promise<T>): Promise<T>
 
 const MOVED: ReadonlySet<unknown> = new Set(['UNKNOWN_TOPIC_OR_PARTITION', 'NOT_LEADER_FOR_PARTITION'])
 
-type PartitionOffset = { partition: number; offset: string }
+/** As kafkajs returns it. */
+type OffsetText = { partition: number; offset: string }
 
-const pairs = (ends: readonly PartitionOffset[] = [], others: readonly PartitionOffset[] = []) =>
+const pairs = (ends: readonly OffsetText[] = [], others: readonly OffsetText[] = []) =>
   ends.map(({ partition, offset }) => ({
     partition,
     end: Number(offset),

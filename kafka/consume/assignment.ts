@@ -1,15 +1,10 @@
 import type { Consumer } from 'kafkajs'
-import { type LogFault, type Place, partitionKey } from '../log-faults.ts'
+import type { FetchPosition, LogFault } from '../log-faults.ts'
 import type { LogWatch } from '../patches/log-watch/watch.ts'
+import { partitionKey, type TopicPartition } from '../topic-partition.ts'
 import { createCommitter } from './commits.ts'
 import { type Pausable, Pauses } from './pauses.ts'
-import {
-  afterFault,
-  type Partition,
-  type Position,
-  type StartOptions,
-  StartPositions,
-} from './start-positions.ts'
+import { afterFault, type Position, type StartOptions, StartPositions } from './start-positions.ts'
 import { packAhead, settledAhead, Tracker, unpackAhead } from './tracker.ts'
 
 /** `owned`: false once the member gives it up. */
@@ -27,10 +22,10 @@ export type PartitionWatch = {
   /** Called before the first record: state about these partitions is out of date. */
   gained(partitions: readonly Gained[]): void
   /** Another member has the partition. If `gained` follows, it had it for a while, or the log has changed. */
-  lost(partition: Partition): void
+  lost(partition: TopicPartition): void
 }
 
-type Gained = Partition & Pick<Position, 'lostFrom'>
+type Gained = TopicPartition & Pick<Position, 'lostFrom'>
 
 type Options = Omit<StartOptions, 'logs' | 'onFault'> & {
   consumer: Pick<Consumer, 'pause' | 'resume' | 'paused' | 'commitOffsets'>
@@ -88,7 +83,7 @@ export class Assignment {
     else consumer.resume(consumer.paused())
   }
 
-  #startGeneration(assigned: readonly Partition[]): void {
+  #startGeneration(assigned: readonly TopicPartition[]): void {
     const before = new Map(this.#partitions)
     const generation = this.#starts.read(
       assigned,
@@ -152,7 +147,7 @@ export class Assignment {
     this.#options.logs.seek({ topic, partition, offset: tracker.position().offset })
   }
 
-  #gain(assigned: readonly Partition[], positions: Map<string, Position>): void {
+  #gain(assigned: readonly TopicPartition[], positions: Map<string, Position>): void {
     if (this.#closed) return
     const gained = assigned
       .map((at) => ({ ...at, key: partitionKey(at.topic, at.partition) }))
@@ -190,7 +185,7 @@ export class Assignment {
   }
 
   /** False also if the partition came back meanwhile: it is then another object. */
-  isHeld(held: Partition): boolean {
+  isHeld(held: TopicPartition): boolean {
     return this.#partitions.get(partitionKey(held.topic, held.partition)) === held
   }
 
@@ -209,7 +204,7 @@ export class Assignment {
   }
 
   /** Undefined while this member does not have the partition. */
-  place(topic: string, partition: number): Place | undefined {
+  fetchPosition(topic: string, partition: number): FetchPosition | undefined {
     const held = this.#partitions.get(partitionKey(topic, partition))
     return held && { ...held.tracker.next(), end: held.end }
   }

@@ -131,7 +131,7 @@ function createMember<T>(options: ConsumeOptions<T>) {
   })
   const logs = watchLog({
     log: connection.log,
-    place: (topic, partition) => assignment.place(topic, partition),
+    fetchPosition: (topic, partition) => assignment.fetchPosition(topic, partition),
     onFault: (fault) => assignment.restart(fault),
     seek: (at) => consumer.seek(at),
     onElection: () => void connection.elections.emit('election'),

@@ -1,10 +1,10 @@
 import type { Consumer } from 'kafkajs'
 import type { Connection } from '../client.ts'
-import type { Partition } from './start-positions.ts'
+import type { TopicPartition } from '../topic-partition.ts'
 import { MAX_SPAN, type Tracker } from './tracker.ts'
 
 /** Paused when `full` (too many records are unsettled) or `until` a time (a record asked to wait). */
-export type Pausable = Partition & {
+export type Pausable = TopicPartition & {
   tracker: Tracker
   owned: boolean
   paused: 'no' | 'full' | 'until'

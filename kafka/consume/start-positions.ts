@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Admin } from 'kafkajs'
 import { messageOf } from '../../process/thrown.ts'
 import type { Connection } from '../client.ts'
-import { type LogFault, partitionKey } from '../log-faults.ts'
+import type { LogFault } from '../log-faults.ts'
 import type { LogWatch } from '../patches/log-watch/watch.ts'
+import { partitionKey, type TopicPartition } from '../topic-partition.ts'
 import { type CommitMetadata, unpackMetadata } from './commits.ts'
 import { cutAt, unpackAhead } from './tracker.ts'
 
@@ -14,7 +15,6 @@ import { cutAt, unpackAhead } from './tracker.ts'
 export type Position = CommitMetadata & { offset: number; lostFrom?: number | undefined; isNew?: boolean }
 
 /** `topic`: as named on the broker. */
-export type Partition = { topic: string; partition: number }
 
 export type StartOptions = {
   connection: {
@@ -58,7 +58,7 @@ export class StartPositions {
    * @returns by `partitionKey`. Faults are already reported.
    */
   async read(
-    assigned: readonly Partition[],
+    assigned: readonly TopicPartition[],
     kept: (key: string) => number | undefined,
     isOver: () => boolean,
   ): Promise<Map<string, Position>> {
@@ -110,7 +110,7 @@ export class StartPositions {
     )
   }
 
-  #warnAboutForeign(assigned: readonly Partition[], positions: Map<string, Position>): void {
+  #warnAboutForeign(assigned: readonly TopicPartition[], positions: Map<string, Position>): void {
     const { connection, groupId } = this.#options
     for (const { topic, partition } of assigned) {
       const { offset = 0, foreign } = positions.get(partitionKey(topic, partition)) ?? {}
@@ -123,7 +123,7 @@ export class StartPositions {
   }
 
   async #comparedWithLogs(
-    assigned: readonly Partition[],
+    assigned: readonly TopicPartition[],
     positions: Map<string, Position>,
     kept: (key: string) => number | undefined,
   ): Promise<Map<string, Position>> {

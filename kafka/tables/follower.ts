@@ -6,12 +6,13 @@ import { untilBack } from '../admin/failures.ts'
 import { createFaultReporter } from '../admin/lost-records.ts'
 import { CLOSE_MS, CONSUMER_RETRIES, type Connection } from '../client.ts'
 import type { Message } from '../consume/record.ts'
-import { type LogFault, partitionKey } from '../log-faults.ts'
+import type { LogFault } from '../log-faults.ts'
 import { countSkippedBatch } from '../metrics.ts'
 import { IDLE_WAIT_MS } from '../patches/consumer/fetch-wait.ts'
 import { PartitionAssigners } from '../patches/kafkajs.ts'
 import { type LogWatch, watchLog } from '../patches/log-watch/watch.ts'
 import { type BatchFault, batchFaultOf } from '../protocol/decode-batches.ts'
+import { partitionKey, type TopicPartition } from '../topic-partition.ts'
 import { type BoundsOf, boundsOf } from './ranges.ts'
 
 export type FollowerOptions = {
@@ -21,20 +22,19 @@ export type FollowerOptions = {
   topics: readonly string[]
   config: Pick<ConsumerConfig, 'maxWaitTimeInMs' | 'sessionTimeout' | 'heartbeatInterval'>
   /** Called in order, from the position on. Must not throw. */
-  onRecord: (message: Message, at: At & { offset: number }) => void
+  onRecord: (message: Message, at: TopicPartition & { offset: number }) => void
   /** Called after each batch, and after a fault of the log. */
-  onMoved?: (at: At) => void
+  onMoved?: (at: TopicPartition) => void
   /** Reading continues at `fault.to`. */
   onFault?: (fault: LogFault) => void
-  onJoined?: (assigned: readonly At[]) => void
+  onJoined?: (assigned: readonly TopicPartition[]) => void
   onSkipped?: ((fault: BatchFault) => void) | undefined
   onFatal: (error: Error) => void
   /** Whether to read a batch. If given, the caller sets positions, and removed records are no loss. */
-  accepts?: (at: At, isStale: () => boolean) => boolean
+  accepts?: (at: TopicPartition, isStale: () => boolean) => boolean
 }
 
 /** `topic`: without prefix. */
-type At = { topic: string; partition: number }
 
 /** Commits nothing and keeps its positions in memory, across rebalances. Closing it deletes its group. */
 export class Follower {
@@ -61,7 +61,7 @@ export class Follower {
     this.#logs = watchLog({
       log: connection.log,
       fromBeginning: kind === 'table',
-      place: (topic, partition) => {
+      fetchPosition: (topic, partition) => {
         const offset = this.position(connection.plain(topic), partition)
         return offset === undefined ? undefined : { offset }
       },
@@ -148,7 +148,7 @@ export class Follower {
     if (accepts) this.#passed(at, Number(batch.lastOffset()))
   }
 
-  #passed(at: At, lastOffset: number): void {
+  #passed(at: TopicPartition, lastOffset: number): void {
     const key = partitionKey(at.topic, at.partition)
     this.positions.set(key, Math.max(this.positions.get(key) ?? 0, lastOffset + 1))
     this.#options.onMoved?.(at)
@@ -165,28 +165,31 @@ export class Follower {
   }
 
   /** Leaves out the records before `offset`. Call it from `onRecord`. */
-  skipTo({ topic, partition }: At, offset: number): void {
+  skipTo({ topic, partition }: TopicPartition, offset: number): void {
     this.positions.set(partitionKey(topic, partition), offset)
     this.#seek({ topic, partition })
   }
 
-  #seek({ topic, partition }: At): void {
+  #seek({ topic, partition }: TopicPartition): void {
     const offset = String(this.position(topic, partition) ?? 0)
     this.#consumer.seek({ topic: this.#options.connection.named(topic), partition, offset })
   }
 
-  resume(at: At): void {
+  resume(at: TopicPartition): void {
     this.#unlessRestarting(at, (where) => {
       this.#seek(at)
       this.#consumer.resume(where)
     })
   }
 
-  pause(at: At): void {
+  pause(at: TopicPartition): void {
     this.#unlessRestarting(at, (where) => this.#consumer.pause(where))
   }
 
-  #unlessRestarting(at: At, act: (where: { topic: string; partitions: number[] }[]) => void): void {
+  #unlessRestarting(
+    at: TopicPartition,
+    act: (where: { topic: string; partitions: number[] }[]) => void,
+  ): void {
     const { connection } = this.#options
     try {
       act([{ topic: connection.named(at.topic), partitions: [at.partition] }])
@@ -195,7 +198,7 @@ export class Follower {
     }
   }
 
-  forget({ topic, partition }: At): void {
+  forget({ topic, partition }: TopicPartition): void {
     this.#logs.forget(this.#options.connection.named(topic), partition)
   }
 
@@ -226,7 +229,7 @@ export class Follower {
 
 /** Logs and counts undecodable batches. @returns the other records. */
 export function skipUndecodable(
-  batch: { topic: string; partition: number; messages: Message[] },
+  batch: TopicPartition & { messages: Message[] },
   { log, plain }: Pick<Connection, 'log' | 'plain'>,
   onSkipped?: (fault: BatchFault) => void,
 ): Message[] {

@@ -1,8 +1,8 @@
 import pRetry from 'p-retry'
 import { asError } from '../../process/thrown.ts'
 import type { Connection } from '../client.ts'
-import { partitionKey } from '../log-faults.ts'
 import { isLedElsewhere } from '../patches/consumer/coordinator-moves.ts'
+import { type PartitionOffset, partitionKey } from '../topic-partition.ts'
 import { Follower } from './follower.ts'
 import type { BoundsOf, Range } from './ranges.ts'
 
@@ -75,7 +75,7 @@ export async function openReader(options: ReaderOptions): Promise<Reader> {
 /** Does nothing if the log has no such record: in a recreated topic, `read` would wait until it is written. */
 export async function readOne(
   reader: Pick<Reader, 'bounds' | 'read'>,
-  { partition, offset }: { partition: number; offset: number },
+  { partition, offset }: PartitionOffset,
   onValue: OnValue,
 ): Promise<void> {
   const bounds = (await reader.bounds()).get(partition)

@@ -3,6 +3,7 @@ import type { Connection } from '../client.ts'
 import { IDLE_WAIT_MS } from '../patches/consumer/fetch-wait.ts'
 import type { OutRecord } from '../produce/produce.ts'
 import type { BatchFault } from '../protocol/decode-batches.ts'
+import type { PartitionOffset } from '../topic-partition.ts'
 import { Follower } from './follower.ts'
 
 export type Table = {
@@ -21,13 +22,13 @@ export type Table = {
   /** Resolves when everything in the topic now has been read; rejects after `timeoutMs`. */
   caughtUp(timeoutMs?: number): Promise<void>
   /** Like `caughtUp`, but only up to this offset. */
-  reached(position: { partition: number; offset: number }, timeoutMs?: number): Promise<void>
+  reached(position: PartitionOffset, timeoutMs?: number): Promise<void>
   /** Called for each record, even if later ones replace it. Holds one listener. */
   onRead(listener: OnRead): void
   close(): Promise<void>
 }
 
-type OnRead = (position: { partition: number; offset: number }, value: Buffer | null) => void
+type OnRead = (position: PartitionOffset, value: Buffer | null) => void
 
 export type TableOptions = {
   connection: Connection
@@ -175,10 +176,7 @@ class CompactedTable {
     for (const [partition, { high }] of bounds) await this.reached({ partition, offset: high - 1 }, timeoutMs)
   }
 
-  async reached(
-    { partition, offset }: { partition: number; offset: number },
-    timeoutMs = 30_000,
-  ): Promise<void> {
+  async reached({ partition, offset }: PartitionOffset, timeoutMs = 30_000): Promise<void> {
     const { topic } = this.#options
     const deadline = performance.now() + timeoutMs
     while ((this.#follower.position(topic, partition) ?? 0) <= offset) {

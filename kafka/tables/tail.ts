@@ -1,7 +1,7 @@
 import type { IHeaders } from 'kafkajs'
 import type { Connection } from '../client.ts'
-import { partitionKey } from '../log-faults.ts'
 import { IDLE_WAIT_MS, setFetchWait } from '../patches/consumer/fetch-wait.ts'
+import { partitionKey, type TopicPartition } from '../topic-partition.ts'
 import { Follower } from './follower.ts'
 
 /** `timestamp`: ms since 1970. */
@@ -16,7 +16,7 @@ export type TailRecord = {
 }
 
 /** Records from `from` on are passed on; those from `low` to `from` are not. */
-export type Begun = { topic: string; partition: number; low: number; from: number }
+export type Begun = TopicPartition & { low: number; from: number }
 
 export type Tail = {
   begun: readonly Begun[]

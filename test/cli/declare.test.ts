@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { declare } from '../../cli/settings/declare.ts'
 import { asYaml } from '../../cli/settings/export.ts'
-import { shownFault } from '../../cli/settings/place.ts'
+import { shownFault } from '../../cli/settings/location.ts'
 import { settings } from './generated.ts'
 
 const env = { SECRET: 's3cret' }
@@ -10,7 +10,7 @@ const env = { SECRET: 's3cret' }
 /** As `line:column code`. */
 function faults(text: string): string[] {
   return declare([{ name: 'f.yaml', text }], env).faults.map(
-    ({ place, code }) => `${place?.line}:${place?.column} ${code}`,
+    ({ location, code }) => `${location?.line}:${location?.column} ${code}`,
   )
 }
 

@@ -4,7 +4,7 @@ import { CliError } from '../../cli/context.ts'
 import { apply } from '../../cli/settings/apply.ts'
 import { type Declaration, declare } from '../../cli/settings/declare.ts'
 import { asYaml, type Exported, exported } from '../../cli/settings/export.ts'
-import { shownFault } from '../../cli/settings/place.ts'
+import { shownFault } from '../../cli/settings/location.ts'
 import { type Planned, planNow } from '../../cli/settings/plan.ts'
 import { COLLECTIONS, type Collection, nameOf } from '../../cli/settings/schema.ts'
 import { readState } from '../../cli/settings/state.ts'
@@ -149,7 +149,8 @@ audiences:
 `),
     )
     expect(
-      'faults' in found && found.faults.map(({ place, code }) => `${place?.line}:${place?.column} ${code}`),
+      'faults' in found &&
+        found.faults.map(({ location, code }) => `${location?.line}:${location?.column} ${code}`),
     ).toEqual([
       '2:37 write_key_taken',
       // web is faulty, but there
@@ -247,7 +248,8 @@ destinations:
 `),
     )
     expect(
-      'faults' in found && found.faults.map(({ place, code }) => `${place?.line}:${place?.column} ${code}`),
+      'faults' in found &&
+        found.faults.map(({ location, code }) => `${location?.line}:${location?.column} ${code}`),
     ).toEqual([
       '4:23 unknown_source',
       '6:30 already_past',

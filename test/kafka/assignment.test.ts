@@ -461,7 +461,7 @@ describe('when a log is not the one that was read', () => {
     const held = await heldOf(assignment, 0)
     take(held, 0, 10)
     for (const offset of [0, 1, 3, 8]) assignment.settle(held, offset)
-    expect(assignment.place('work', 0)?.offset).toBe(10)
+    expect(assignment.fetchPosition('work', 0)?.offset).toBe(10)
     expect(assignment.restart(fault('truncated', 6))).toBe(2)
     expect(told).toEqual(['gained 0', 'truncated', 'lost 0', 'gained 0, lost from 6'])
     expect(assignment.isHeld(held)).toBe(false)
@@ -500,7 +500,7 @@ describe('when a log is not the one that was read', () => {
     const { assignment, commits } = bookkeeping()
     await heldOf(assignment, 0)
     assignment.restart(fault('removed', 40))
-    expect(assignment.place('work', 0)?.offset).toBe(40)
+    expect(assignment.fetchPosition('work', 0)?.offset).toBe(40)
     await assignment.commit()
     expect(commits.map(({ offset }) => offset)).toEqual(['40'])
   })
@@ -512,12 +512,12 @@ describe('when a log is not the one that was read', () => {
       const held = await heldOf(assignment, 0)
       take(held, 0, 10)
       held.end = 50
-      expect(assignment.place('work', 0)).toMatchObject({ offset: 10, end: 50 })
+      expect(assignment.fetchPosition('work', 0)).toMatchObject({ offset: 10, end: 50 })
       expect(assignment.restart(fault('truncated', to))).toBe(10)
       expect(told).toEqual(['gained 0', 'truncated'])
       expect(assignment.isHeld(held)).toBe(true)
       // the next leader has a different end
-      expect(assignment.place('work', 0)?.end).toBe(to)
+      expect(assignment.fetchPosition('work', 0)?.end).toBe(to)
     },
   )
 
@@ -557,9 +557,9 @@ describe('when a log is not the one that was read', () => {
     assignment.assign({})
     assignment.assign({ work: [0] })
     await heldOf(assignment, 0)
-    expect(assignment.place('work', 0)?.time).toBe(7_000)
+    expect(assignment.fetchPosition('work', 0)?.time).toBe(7_000)
     assignment.restart(fault('truncated', 0))
-    expect(assignment.place('work', 0)?.time).toBe(7_000)
+    expect(assignment.fetchPosition('work', 0)?.time).toBe(7_000)
   })
 
   test('a full partition resumes', async () => {

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { LogFault, Place } from '../../kafka/log-faults.ts'
+import type { FetchPosition, LogFault } from '../../kafka/log-faults.ts'
 import { watchLog } from '../../kafka/patches/log-watch/watch.ts'
 import { aFetchingMember } from '../helpers/kafkajs.ts'
 
@@ -63,7 +63,7 @@ function world() {
     maxVersion: 12,
     low: 0,
     high: 500,
-    place: { offset: 480 } as Place,
+    position: { offset: 480 } as FetchPosition,
     asking: async () => undefined as unknown,
     fetched: async (): Promise<object> => nothing,
   }
@@ -94,7 +94,7 @@ function world() {
   const seeks: string[] = []
   const watch = watchLog({
     log: pino({ level: 'silent' }),
-    place: () => state.place,
+    fetchPosition: () => state.position,
     onFault: (fault) => void faults.push(fault),
     seek: ({ offset }) => void seeks.push(offset),
   })
@@ -121,7 +121,7 @@ test('records read during a comparison count: they may be after the cut', async 
     epoch: 6,
     // a batch of the old leader is taken meanwhile
     asking: async () => {
-      state.place = { offset: 520 }
+      state.position = { offset: 520 }
     },
   })
   atTheNextCheck()
@@ -156,7 +156,7 @@ test('batches fetched from the previous leader are not read under the new one', 
 
 test('a cut of unread records is reported too', async () => {
   const { state, watch, faults, fetch } = world()
-  state.place = { offset: 480, end: 600 }
+  state.position = { offset: 480, end: 600 }
   await fetch()
   state.epoch = 6
   atTheNextCheck()
@@ -180,7 +180,7 @@ test('a broker with an older epoch is behind the others: nothing counts as lost'
 
 test('an older epoch from all brokers for half a minute means a restored cluster', async () => {
   const { state, watch, faults, fetch } = world()
-  state.place = { offset: 480, time: 1_000_000 }
+  state.position = { offset: 480, time: 1_000_000 }
   await fetch()
   Object.assign(state, { epoch: 4, end: -1 })
   let seconds = 0
@@ -214,7 +214,7 @@ test('a broker that does not answer holds up no fetch from another', async () =>
 
 test('a record that has to be read again and was removed meanwhile is reported, and the rest is read', async () => {
   const { state, faults, seeks, fetch, outOfRange } = world()
-  Object.assign(state, { place: { offset: 480, again: 100 }, low: 120 })
+  Object.assign(state, { position: { offset: 480, again: 100 }, low: 120 })
   await fetch()
   await outOfRange()
   expect(faults).toMatchObject([{ cause: 'removed', offset: 100, to: 120 }])
@@ -223,7 +223,7 @@ test('a record that has to be read again and was removed meanwhile is reported, 
 
 test('a reader that a join has moved before the log continues at its first unread record', async () => {
   const { state, faults, seeks, fetch, outOfRange } = world()
-  Object.assign(state, { place: { offset: 480, again: 300 }, low: 120 })
+  Object.assign(state, { position: { offset: 480, again: 300 }, low: 120 })
   await fetch()
   await outOfRange()
   expect(faults).toEqual([])

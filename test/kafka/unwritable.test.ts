@@ -7,7 +7,7 @@ import { connectionOf } from '../helpers/kafkajs.ts'
 import { until } from '../helpers/until.ts'
 
 type Message = { value: string }
-type Place = (of: { topic: string; message: Message; partitionMetadata: object[] }) => number
+type Partitioner = (of: { topic: string; message: Message; partitionMetadata: object[] }) => number
 
 /** A topic whose partitions have these leaders (-1: none), and what is written to each partition. */
 function aBroker(leaders: number[]) {
@@ -17,7 +17,7 @@ function aBroker(leaders: number[]) {
   const sends = { count: 0 }
   const broker = { leaders, written, refused, sends, held: undefined as Promise<void> | undefined }
   const kafka = {
-    producer: ({ createPartitioner }: { createPartitioner?: () => Place }) => ({
+    producer: ({ createPartitioner }: { createPartitioner?: () => Partitioner }) => ({
       connect: async () => {},
       disconnect: async () => {},
       async sendBatch({ topicMessages }: { topicMessages: { topic: string; messages: Message[] }[] }) {

@@ -5,7 +5,7 @@ import { apply, faulty } from '../../settings/apply.ts'
 import { allFaults, type Declaration, declare } from '../../settings/declare.ts'
 import type { Change } from '../../settings/difference.ts'
 import { readFiles } from '../../settings/files.ts'
-import type { PlacedFault } from '../../settings/place.ts'
+import type { LocatedFault } from '../../settings/location.ts'
 import { type Planned, planAsJson, planNow, type Step, showPlan } from '../../settings/plan.ts'
 import { nameOf, type Ref } from '../../settings/schema.ts'
 import { hide, isFilledIn } from '../../settings/variables.ts'
@@ -60,7 +60,7 @@ async function withFiles<O extends Drafting>(
 
 /** Adds the faults that only control can find, if it answers. */
 async function allOf(
-  local: readonly PlacedFault[],
+  local: readonly LocatedFault[],
   { now, control }: Invocation<Drafting>,
   declaration: Declaration,
 ): Promise<CliError> {

@@ -91,7 +91,7 @@ async function declaredIn(invocation: Invocation<Options>): Promise<Found> {
   const { records, faults, filledIn } = declare(await filesIn(invocation), env)
   const all = records.filter(({ collection }) => collection === 'destinations')
   const chosen = all.filter(({ id }) => id === (options.destination ?? id))
-  const inRules = chosen.flatMap(({ body, placed }) => rulesFaults(body.rules, ['rules']).map(placed))
+  const inRules = chosen.flatMap(({ body, located }) => rulesFaults(body.rules, ['rules']).map(located))
   if (faults.length + inRules.length > 0) throw faulty(allFaults(faults, inRules))
   const [found, another] = chosen
   if (found && !another) return { declared: found, filledIn }

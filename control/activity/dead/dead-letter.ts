@@ -13,11 +13,11 @@ import {
   statusShape,
   userField,
 } from '../records/query-fields.ts'
-import type { Place } from '../records/recent-records.ts'
+import type { RecordPosition } from '../records/recent-records.ts'
 import { beginningOf, type Subject, subjectOf } from '../records/subject.ts'
 
 /** `time`: when the delivery was given up. `code`: why its rules failed. `writtenAt`: the record's time. */
-export type DeadLetter = Place &
+export type DeadLetter = RecordPosition &
   Subject & {
     deliveryId: string
     messageId: string

@@ -3,12 +3,13 @@ import type { Decoded } from '../../../kafka/consume/record.ts'
 import type { Range } from '../../../kafka/tables/ranges.ts'
 import { openReader, type Reader } from '../../../kafka/tables/reader.ts'
 import { type Begun, begunLate, openTail } from '../../../kafka/tables/tail.ts'
+import type { PartitionOffset } from '../../../kafka/topic-partition.ts'
 import type { Codec } from '../../../schemas/codec.ts'
 import { rulesCodeIn } from '../../../schemas/dead-record.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import { DEAD } from '../../../schemas/topics.ts'
 import { decodeOrSkip, type Followed, followed, type Unreadable } from '../records/following.ts'
-import { createRecentRecords, type Place, type RecentRecords } from '../records/recent-records.ts'
+import { createRecentRecords, type RecentRecords } from '../records/recent-records.ts'
 import { type DeadLetter, letterOf } from './dead-letter.ts'
 
 /** Recent dead letters, without their bodies. */
@@ -74,16 +75,14 @@ export async function followDead(options: {
   }
 }
 
-type Where = Pick<Place, 'partition' | 'offset'>
-
 /**
  * Leaves out expired and unreadable deliveries.
  * @throws if Kafka does not answer.
  */
-export type ReadBodies = <T extends Where>(places: readonly T[]) => Promise<Map<T, Delivery>>
+export type ReadBodies = <T extends PartitionOffset>(places: readonly T[]) => Promise<Map<T, Delivery>>
 
 export function bodiesFrom(reader: Pick<Reader, 'read'>, codec: Pick<Codec<Delivery>, 'decode'>): ReadBodies {
-  return async <T extends Where>(places: readonly T[]) => {
+  return async <T extends PartitionOffset>(places: readonly T[]) => {
     const byKey = new Map(places.map((place) => [keyOf(place), place]))
     const found = new Map<T, Decoded<Delivery> | Promise<Decoded<Delivery>>>()
     const partitions = rangesOf(places).map(async (ranges) => {
@@ -103,14 +102,14 @@ export function bodiesFrom(reader: Pick<Reader, 'read'>, codec: Pick<Codec<Deliv
   }
 }
 
-const keyOf = ({ partition, offset }: Where) => `${partition}/${offset}`
+const keyOf = ({ partition, offset }: PartitionOffset) => `${partition}/${offset}`
 
 export type FirstOffsets = ReadonlyMap<number, { low: number }>
 
 /** For each partition of a topic, the offset from which all records are in memory. */
 export type Extent = {
   begun(begun: readonly Begun[]): void
-  dropped(place: Where): void
+  dropped(place: PartitionOffset): void
   isPartial(firstOffsets: FirstOffsets): boolean
 }
 
@@ -128,13 +127,13 @@ export function createExtent(): Extent {
   }
 }
 
-export const isStillInTopic = (firstOffsets: FirstOffsets, { partition, offset }: Where): boolean =>
+export const isStillInTopic = (firstOffsets: FirstOffsets, { partition, offset }: PartitionOffset): boolean =>
   offset >= (firstOffsets.get(partition)?.low ?? 0)
 
 /** Reads smaller gaps too: a fetch returns about this many records anyway. */
 const NEAR = 50
 
-export function rangesOf(places: readonly Where[]): Range[][] {
+export function rangesOf(places: readonly PartitionOffset[]): Range[][] {
   const byPartition = Map.groupBy(places, ({ partition }) => partition)
   return [...byPartition].map(([partition, inPartition]) => {
     const ranges: Range[] = []

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { PartitionOffset } from '../../../kafka/topic-partition.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import { idShape } from '../../../settings/settings.ts'
 import { DELIVERY_STATES } from '../events/delivery-status.ts'
@@ -12,7 +13,7 @@ export type Listed = Pick<
 > & { id: string } & Subject
 
 /** Where the record lies. `routed`: in `deliveries`; otherwise in `deliveries.due`. */
-export type Entry = { routed: boolean; partition: number; offset: number }
+export type Entry = PartitionOffset & { routed: boolean }
 
 export const entryId = ({ routed, partition, offset }: Entry) => `${routed ? 'd' : 'r'}${partition}-${offset}`
 

@@ -1,18 +1,19 @@
 import type { Offsets } from '../../../kafka/admin/offsets.ts'
 import type { Reader } from '../../../kafka/tables/reader.ts'
+import type { PartitionOffset } from '../../../kafka/topic-partition.ts'
 import type { Semaphore } from '../../api/concurrency.ts'
-import { compare, cursorOf, type Place } from '../records/recent-records.ts'
+import { compare, cursorOf, type RecordPosition } from '../records/recent-records.ts'
 
 export type Part<T> = {
   topic: string
   isSearched(partition: number): boolean
   read: Reader['read']
   /** Must not keep `value` or `key`. */
-  find(value: Buffer | null, key: Buffer | null, at: RecordPlace): Found<T>
+  find(value: Buffer | null, key: Buffer | null, at: RecordMetadata): Found<T>
 }
 
 /** `timestamp`: ms since 1970. */
-export type RecordPlace = { partition: number; offset: number; timestamp: number }
+export type RecordMetadata = PartitionOffset & { timestamp: number }
 
 type Found<T> = T | undefined | Promise<T | undefined>
 
@@ -21,7 +22,7 @@ export type Search<T> = {
   parts: readonly Part<T>[]
   offsets: Pick<Offsets, 'bounds' | 'at'>
   limit: number
-  cursor?: Place | undefined
+  cursor?: RecordPosition | undefined
   since?: number | undefined
   until?: number | undefined
   now: number
@@ -44,7 +45,7 @@ export type Searched<T> = { items: T[]; next: string | null; searchedSince: numb
 type Spot = { index: number; partition: number; low: number; to: number }
 /** `isNarrowest`: times cannot divide it further. */
 type Window = { from: number; spots: (Spot & { from: number })[]; records: number; isNarrowest: boolean }
-type Item<T> = Place & { found: T }
+type Item<T> = RecordPosition & { found: T }
 
 const FIRST_MS = 10_000
 const WIDER = 4
@@ -94,9 +95,10 @@ export async function searchBack<T>(search: Search<T>): Promise<Searched<T>> {
 const foundIn = <T>({ found }: Item<T>): T => found
 
 /** Sorts before every record of this time. */
-const before = (time: number): Place => ({ time, partition: 0, offset: 0 })
+const before = (time: number): RecordPosition => ({ time, partition: 0, offset: 0 })
 
-const timeBehind = ({ time, partition, offset }: Place) => (partition === 0 && offset === 0 ? time : time + 1)
+const timeBehind = ({ time, partition, offset }: RecordPosition) =>
+  partition === 0 && offset === 0 ? time : time + 1
 
 async function spotsBefore<T>({ parts, offsets }: Search<T>, top: number | undefined): Promise<Spot[]> {
   const found = await Promise.all(
@@ -139,7 +141,7 @@ async function windowBefore<T>(
 }
 
 /** `stoppedAt`: the time was up, so older matches were not filtered. */
-type Read<T> = { found: Item<T>[]; stoppedAt?: Place }
+type Read<T> = { found: Item<T>[]; stoppedAt?: RecordPosition }
 
 /**
  * @returns newest first, at most one more than the limit; or how many of its records exceed `stepBytes`, to read it in
@@ -151,7 +153,7 @@ async function readWindow<T>(
 ): Promise<Read<T> | { tooLarge: number }> {
   const { parts, cursor, semaphore } = search
   const mostBytes = isNarrowest ? Number.POSITIVE_INFINITY : search.stepBytes
-  const found: (Place & { found: Found<T> })[] = []
+  const found: (RecordPosition & { found: Found<T> })[] = []
   let [records, bytes] = [0, 0]
 
   async function readOne({ index, partition, from, to }: Window['spots'][number]): Promise<void> {
@@ -187,7 +189,7 @@ async function readWindow<T>(
 const BATCH = 2_000
 
 async function selectFrom<T>(
-  sorted: readonly (Place & { found: Found<T> })[],
+  sorted: readonly (RecordPosition & { found: Found<T> })[],
   { limit, isOver, select }: Pick<Search<T>, 'limit' | 'isOver' | 'select'>,
 ): Promise<Read<T>> {
   const selected: Item<T>[] = []

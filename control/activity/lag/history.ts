@@ -1,6 +1,6 @@
 import { alongTimes } from '../../../kafka/admin/along-times.ts'
 import type { Offsets } from '../../../kafka/admin/offsets.ts'
-import { partitionKey } from '../../../kafka/log-faults.ts'
+import { partitionKey } from '../../../kafka/topic-partition.ts'
 import type { GroupTopic, PartitionOffsets, Snapshot } from './observe.ts'
 import { type LagItem, type Observation, statusOf } from './status.ts'
 

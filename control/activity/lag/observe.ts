@@ -1,6 +1,6 @@
 import type { Bounds, Offsets } from '../../../kafka/admin/offsets.ts'
-import { partitionKey } from '../../../kafka/log-faults.ts'
 import type { Range } from '../../../kafka/tables/ranges.ts'
+import { partitionKey, type TopicPartition } from '../../../kafka/topic-partition.ts'
 import { type Replay, topicOf } from '../../../schemas/task.ts'
 import { DELIVERIES, DUE, EVENTS, isRung, rungDelay, TASKS } from '../../../schemas/topics.ts'
 
@@ -56,7 +56,7 @@ export async function observe(
   return { at: now(), seen: seen.filter(isRead), ends }
 }
 
-const keyOf = (group: string, { topic, partition }: { topic: string; partition: number }) =>
+const keyOf = (group: string, { topic, partition }: TopicPartition) =>
   `${group} ${partitionKey(topic, partition)}`
 
 /** Offsets by time show how many records of a rung are due, without reading them. */

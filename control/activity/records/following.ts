@@ -7,7 +7,7 @@ import { auditSearch } from '../../api/audit.ts'
 import type { Caller, TokenLimits } from '../../api/auth/tokens.ts'
 import { CLIENT_WAIT_MS, createLimit } from '../../api/concurrency.ts'
 import { type ApiResponse, problem } from '../../api/response.ts'
-import type { Place, RecentRecords } from './recent-records.ts'
+import type { RecentRecords, RecordPosition } from './recent-records.ts'
 
 /** `loaded` never rejects. */
 export type Loading = { loaded: Promise<void>; isLoaded(): boolean }
@@ -18,7 +18,7 @@ export type Followed = Loading & { isFresh(): boolean }
 /** Without an answer from Kafka for so long, responses are 503. */
 export const STALE_MS = 30_000
 
-export function followed(tail: Tail, recent: Pick<RecentRecords<Place>, 'begunLate'>): Followed {
+export function followed(tail: Tail, recent: Pick<RecentRecords<RecordPosition>, 'begunLate'>): Followed {
   let isLoaded = false
   const loaded = tail.caughtUp.then(() => {
     recent.begunLate(begunLate(tail))

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { pageShape } from '../../api/pagination.ts'
-import { cursorShape, type Place } from './recent-records.ts'
+import { cursorShape, type RecordPosition } from './recent-records.ts'
 
 const time = z.iso
   .datetime({ offset: true, error: 'give a time in ISO 8601, like 2026-01-02T03:04:05.678Z' })
@@ -21,7 +21,7 @@ export const idField = z
   .describe('Must match exactly.')
 
 export function isWithin(
-  { time }: Pick<Place, 'time'>,
+  { time }: Pick<RecordPosition, 'time'>,
   {
     since = Number.NEGATIVE_INFINITY,
     until = Number.POSITIVE_INFINITY,

@@ -1,14 +1,15 @@
 import { z } from 'zod'
+import type { PartitionOffset } from '../../../kafka/topic-partition.ts'
 import { countBefore } from '../../../process/sorted.ts'
 import type { Page } from '../../api/pagination.ts'
 
-export type RecentRecords<T extends Place> = {
+export type RecentRecords<T extends RecordPosition> = {
   /** In any order: partitions have no common order. */
   add(item: T): void
   /** Oldest first. */
   all(): readonly T[]
   /** Newest first, after the cursor. Records that come or go between pages shift nothing else. */
-  page(query: { limit: number; cursor?: Place | undefined; matches?: (item: T) => boolean }): Page<T>
+  page(query: { limit: number; cursor?: RecordPosition | undefined; matches?: (item: T) => boolean }): Page<T>
   /** Records of these partitions that are older than the first one read are missing. */
   begunLate(partitions: ReadonlySet<number>): void
   /** Since when all records are held, in ms since 1970; null: none. */
@@ -26,7 +27,9 @@ export type RecentRecordsOptions<T> = {
 /** Share of records that wait unsorted: large batches are cheap to sort. */
 const WAITING = 0.1
 
-export function createRecentRecords<T extends Place>(options: RecentRecordsOptions<T>): RecentRecords<T> {
+export function createRecentRecords<T extends RecordPosition>(
+  options: RecentRecordsOptions<T>,
+): RecentRecords<T> {
   const { add, sorted } = createSortedBuffer(options)
   let allSince = Number.NEGATIVE_INFINITY
   return {
@@ -60,7 +63,7 @@ export function createRecentRecords<T extends Place>(options: RecentRecordsOptio
   }
 }
 
-function createSortedBuffer<T extends Place>(options: RecentRecordsOptions<T>) {
+function createSortedBuffer<T extends RecordPosition>(options: RecentRecordsOptions<T>) {
   const { maxCount, maxBytes = Number.POSITIVE_INFINITY, bytesOf = () => 0, onDropped } = options
   let held: T[] = []
   let added: T[] = []
@@ -98,18 +101,18 @@ function createSortedBuffer<T extends Place>(options: RecentRecordsOptions<T>) {
 }
 
 /** `time`: ms since 1970. */
-export type Place = { time: number; partition: number; offset: number }
+export type RecordPosition = PartitionOffset & { time: number }
 
-export function compare(a: Place, b: Place): number {
+export function compare(a: RecordPosition, b: RecordPosition): number {
   return a.time - b.time || a.partition - b.partition || a.offset - b.offset
 }
 
-export const cursorOf = ({ time, partition, offset }: Place) => `${time}.${partition}.${offset}`
+export const cursorOf = ({ time, partition, offset }: RecordPosition) => `${time}.${partition}.${offset}`
 
 export const cursorShape = z
   .string()
   .regex(/^-?\d{1,16}\.\d{1,9}\.\d{1,15}$/, 'use the next of the previous page')
-  .transform((text): Place => {
+  .transform((text): RecordPosition => {
     const [time = 0, partition = 0, offset = 0] = text.split('.').map(Number)
     return { time, partition, offset }
   })

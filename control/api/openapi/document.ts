@@ -54,9 +54,9 @@ const SECURITY = {
   },
 }
 
-type Place = { method: string; path: string; schemaOf: SchemaOf }
+type OperationContext = { method: string; path: string; schemaOf: SchemaOf }
 
-function describeOperation(operation: Operation, { method, path, schemaOf }: Place) {
+function describeOperation(operation: Operation, { method, path, schemaOf }: OperationContext) {
   const { summary, description, responses } = operation
   const [, , tag = ''] = path.split('/')
   const requestBody = bodyOf(operation, schemaOf)

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
+import type { PartitionOffset } from '../../../kafka/topic-partition.ts'
 import type { Replay } from '../../../schemas/task.ts'
 import { DEAD_RETENTION, DELIVERIES_RETENTION, EVENTS_RETENTION } from '../../../schemas/topics.ts'
 import { type Fault, faultsOf } from '../../../settings/faults.ts'
@@ -9,14 +10,7 @@ import { idShape } from '../../../settings/settings.ts'
 import { type DeadLetter, deadReasonShape } from '../../activity/dead/dead-letter.ts'
 import { idField, nameField, statusShape, userField } from '../../activity/records/query-fields.ts'
 import { idTaken } from '../id-taken.ts'
-import {
-  type Conditions,
-  conditionFaults,
-  conditionsIn,
-  type Place,
-  selectDeadLetters,
-  selectEntries,
-} from './select.ts'
+import { type Conditions, conditionFaults, conditionsIn, selectDeadLetters, selectEntries } from './select.ts'
 
 const KEPT_MS = { dead: DEAD_RETENTION, events: EVENTS_RETENTION, deliveries: DELIVERIES_RETENTION }
 
@@ -99,7 +93,7 @@ export type ReplayRequest = {
   destinationId: string
   what: Replay['what']
   conditions: Conditions
-  places: Place[] | undefined
+  places: PartitionOffset[] | undefined
   resent: boolean
   from: number
   to: number

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Decoded } from '../../../kafka/consume/record.ts'
 import { type Reader, readOne } from '../../../kafka/tables/reader.ts'
+import type { PartitionOffset } from '../../../kafka/topic-partition.ts'
 import type { Codec } from '../../../schemas/codec.ts'
-import type { EventPlace } from '../../../schemas/dead-record.ts'
 import type { Event } from '../../../schemas/event.ts'
 import { EVENTS } from '../../../schemas/topics.ts'
 
 /** Undefined: the event is gone, or the record that needs it is no longer owned. */
-export type EventAt = (place: EventPlace, owned: () => boolean) => Promise<Event | undefined>
+export type EventAt = (place: PartitionOffset, owned: () => boolean) => Promise<Event | undefined>
 
 export type EventReaderParts = {
   readerOf: (topic: string) => Promise<Pick<Reader, 'read' | 'bounds'>>
@@ -18,7 +18,7 @@ const RETRY_MS = 1_000
 
 /** Waits while Kafka or the registry does not answer. */
 export function eventReader({ readerOf, event }: EventReaderParts, retryMs = RETRY_MS): EventAt {
-  async function read(place: EventPlace): Promise<Decoded<Event> | undefined> {
+  async function read(place: PartitionOffset): Promise<Decoded<Event> | undefined> {
     let decoding: ReturnType<typeof event.decode> | undefined
     await readOne(await readerOf(EVENTS), place, (value) => {
       decoding = event.decode(value)

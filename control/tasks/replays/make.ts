@@ -4,7 +4,8 @@ import { applyRules } from '../../../delivery/routing/apply-rules.ts'
 import { isRuled } from '../../../delivery/routing/compiled-rules.ts'
 import { deliveryKey, deliveryOf, UNATTEMPTED, unmatched } from '../../../delivery/routing/routing.ts'
 import type { ConsumerRecord, Message } from '../../../kafka/consume/record.ts'
-import { type EventPlace, eventPlaceIn } from '../../../schemas/dead-record.ts'
+import type { PartitionOffset } from '../../../kafka/topic-partition.ts'
+import { eventPlaceIn } from '../../../schemas/dead-record.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import type { Event } from '../../../schemas/event.ts'
 import type { Replay } from '../../../schemas/task.ts'
@@ -51,7 +52,7 @@ export function makeOfDelivery(
 
   async function remade(
     dead: Delivery,
-    place: EventPlace | undefined,
+    place: PartitionOffset | undefined,
     owned: () => boolean,
   ): Promise<Made | Unmade | undefined> {
     const event = place && (await eventAt(place, owned))
@@ -82,7 +83,7 @@ export const makeOfEvent =
       ? madeOf(event, { replay, place: { partition, offset } }, { settings })
       : undefined
 
-type For = { replay: Pick<Replay, 'destinationId'>; place: EventPlace }
+type For = { replay: Pick<Replay, 'destinationId'>; place: PartitionOffset }
 
 function madeOf(
   event: Event,

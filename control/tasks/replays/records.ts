@@ -1,17 +1,18 @@
 import { type ConsumerRecord, type Handler, holdFor, type Message } from '../../../kafka/consume/record.ts'
 import type { OutRecord, Produced, Producer } from '../../../kafka/produce/produce.ts'
 import type { Range } from '../../../kafka/tables/ranges.ts'
+import type { PartitionOffset } from '../../../kafka/topic-partition.ts'
 import { createSlices, type Slices } from '../../../process/slices.ts'
 import type { TokenBucket } from '../../../process/token-bucket.ts'
 import type { Codec } from '../../../schemas/codec.ts'
-import { type EventPlace, rulesFailedRecord } from '../../../schemas/dead-record.ts'
+import { rulesFailedRecord } from '../../../schemas/dead-record.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import type { Replay } from '../../../schemas/task.ts'
 import { DUE } from '../../../schemas/topics.ts'
 import type { Processed, Trace } from '../../../trace/trace.ts'
 
 /** `failed`: the rules failed, so the delivery is a dead letter. */
-export type Made = { delivery: Delivery; key: string; failed?: { code: string; event: EventPlace } }
+export type Made = { delivery: Delivery; key: string; failed?: { code: string; event: PartitionOffset } }
 export type Unmade = { unmade: string }
 /** Needs more than the record. Ignore the result once the record is no longer `owned`. */
 export type Later = { later: (owned: () => boolean) => Promise<Made | Unmade | undefined> }

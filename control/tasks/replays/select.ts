@@ -1,4 +1,5 @@
 import type { Range } from '../../../kafka/tables/ranges.ts'
+import type { PartitionOffset } from '../../../kafka/topic-partition.ts'
 import type { Replay } from '../../../schemas/task.ts'
 import type { Fault } from '../../../settings/faults.ts'
 import type { DeadLetter } from '../../activity/dead/dead-letter.ts'
@@ -23,8 +24,6 @@ export const conditionFaults = (conditions: Conditions): Fault[] =>
     ),
   )
 
-export type Place = Pick<DeadLetter, 'partition' | 'offset'>
-
 type Asked = Conditions & {
   destinationId: string
   what: Replay['what']
@@ -38,7 +37,7 @@ type Asked = Conditions & {
 export function selectDeadLetters(
   { deliveryIds = [], destinationId, what, ...others }: Asked,
   dead: readonly DeadLetter[],
-): { places: Place[]; faults: Fault[] } {
+): { places: PartitionOffset[]; faults: Fault[] } {
   const faults = notWith('deliveryIds', others)
   if (what !== 'dead') faults.push(invalid('/deliveryIds', 'only dead letters can be selected with it'))
   const known = Map.groupBy(
@@ -67,7 +66,7 @@ const notWith = (list: string, given: Pick<Asked, 'from' | 'to' | keyof Conditio
     .filter((name) => given[name] !== undefined)
     .map((name) => invalid(`/${name}`, `cannot be combined with ${list}: leave it out`))
 
-type Entries = { places: Place[] | undefined; resent: boolean; faults: Fault[] }
+type Entries = { places: PartitionOffset[] | undefined; resent: boolean; faults: Fault[] }
 
 /** `resent`: see schemas/task.ts. Reading shows whether the records are there. */
 export function selectEntries({ entries, ...asked }: Omit<Asked, 'destinationId'>): Entries {
@@ -81,7 +80,7 @@ export function selectEntries({ entries, ...asked }: Omit<Asked, 'destinationId'
   return { places: [...places.values()], resent, faults: entryFaults(entries, { ...asked, resent }) }
 }
 
-function placeOf(id: string): Place {
+function placeOf(id: string): PartitionOffset {
   const [partition = 0, offset = 0] = id.slice(1).split('-').map(Number)
   return { partition, offset }
 }
@@ -108,7 +107,7 @@ function entryFaults(
   ]
 }
 
-export function spanOf(places: readonly Place[]): Range[] {
+export function spanOf(places: readonly PartitionOffset[]): Range[] {
   const byPartition = Map.groupBy(places, ({ partition }) => partition)
   return [...byPartition].map(([partition, inPartition]) => {
     const offsets = inPartition.map(({ offset }) => offset)

@@ -5,7 +5,7 @@
  * Until: test/kafka/unreadable.test.ts and test/flow/kafka.compression.test.ts pass without it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { partitionKey } from '../../log-faults.ts'
+import { partitionKey } from '../../topic-partition.ts'
 import { internal, prototypeOf } from '../internals.ts'
 
 type Partition = { partition: number; errorCode: number }

@@ -4,7 +4,7 @@
  * Until: as requests.ts; test/flow/kafka.log-loss.test.ts.
  */
 import type { Connection } from '../../client.ts'
-import { partitionKey } from '../../log-faults.ts'
+import { partitionKey } from '../../topic-partition.ts'
 import { type Cluster, describe, openCluster } from '../cluster.ts'
 import { type Broker, describeTopics, endsOfEpochs, type PartitionState, supportsEpochs } from './requests.ts'
 

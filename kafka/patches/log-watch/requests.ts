@@ -1,3 +1,4 @@
+import type { TopicPartition } from '../../topic-partition.ts'
 /**
  * Upstream: tulios/kafkajs#818 (open: KIP-320); src/protocol/requests lacks Metadata version 12 and
  * OffsetForLeaderEpoch.
@@ -29,9 +30,9 @@ export type TopicState = { topic: string; id: string; partitions: PartitionState
 export type PartitionState = { partition: number; leader: number; epoch: number }
 
 /** Asks where `epoch` ended. `current`: the leader's epoch. */
-export type EpochQuestion = { topic: string; partition: number; current: number; epoch: number }
+export type EpochQuestion = TopicPartition & { current: number; epoch: number }
 /** `end`: -1: the leader does not know the epoch. */
-export type EpochEnd = { topic: string; partition: number; end: number }
+export type EpochEnd = TopicPartition & { end: number }
 
 const METADATA = 3
 /** With topic ids and leader epochs; brokers have it since Kafka 3.0. */

@@ -1,12 +1,11 @@
-import { type KnownLog, type Place, partitionKey } from '../../log-faults.ts'
+import type { FetchPosition, KnownLog } from '../../log-faults.ts'
+import { partitionKey, type TopicPartition } from '../../topic-partition.ts'
 import type { Cluster } from './fetches.ts'
 import { describeTopics, endsOfEpochs, type PartitionState, supportsEpochs } from './requests.ts'
 
-/** `topic`: as named on the broker. */
-export type At = { topic: string; partition: number }
-type State = At & { id: string } & PartitionState
-/** `log`: the one that the place belongs to, if known. */
-export type Checked = At & { place: Place; log: KnownLog | undefined }
+type State = TopicPartition & { id: string } & PartitionState
+/** `log`: the one that the position belongs to, if known. */
+export type Checked = TopicPartition & { position: FetchPosition; log: KnownLog | undefined }
 /** `epochEnd`: see `judge`. */
 export type Compared = { now: State; at: Checked; epochEnd: number | undefined }
 
@@ -18,10 +17,10 @@ export class LogStates {
   #behindSince: number | undefined
 
   /** @returns the logs with a leader; undefined when the brokers are too old to report epochs. */
-  async compare(places: readonly Checked[]): Promise<Compared[] | undefined> {
-    const states = await this.#describe([...new Set(places.map(({ topic }) => topic))])
+  async compare(positions: readonly Checked[]): Promise<Compared[] | undefined> {
+    const states = await this.#describe([...new Set(positions.map(({ topic }) => topic))])
     if (!states) return undefined
-    const pairs = places.flatMap((at) => {
+    const pairs = positions.flatMap((at) => {
       const now = states.get(partitionKey(at.topic, at.partition))
       return now && now.leader >= 0 ? [{ at, now }] : []
     })
@@ -69,7 +68,7 @@ export class LogStates {
   }
 
   async offsetAt(
-    { topic, partition }: At,
+    { topic, partition }: TopicPartition,
     when: { fromBeginning: boolean } | { fromTimestamp: number },
   ): Promise<number | undefined> {
     const [found] =

@@ -1,19 +1,19 @@
 import type { PartitionAssigner } from 'kafkajs'
 import type { Logger } from '../../../process/log.ts'
 import {
+  type FetchPosition,
   judge,
   judgeRange,
   type KnownLog,
   type LogFault,
-  type Place,
-  partitionKey,
   type Verdict,
 } from '../../log-faults.ts'
+import { partitionKey, type TopicPartition } from '../../topic-partition.ts'
 import { type Cluster, type ConsumerGroup, type FetchWatch, register } from './fetches.ts'
-import { type At, type Checked, type Compared, LogStates } from './states.ts'
+import { type Checked, type Compared, LogStates } from './states.ts'
 
-/** Without `log`, the place counts as valid. */
-export type Committed = Place & { topic: string; partition: number; log: KnownLog | undefined }
+/** Without `log`, the position counts as valid. */
+export type Committed = FetchPosition & TopicPartition & { log: KnownLog | undefined }
 
 /** Watches the logs that one consumer reads (docs/decisions/019-log-watch.md). */
 export type LogWatch = {
@@ -23,24 +23,24 @@ export type LogWatch = {
   /** Call it when another member may have read the partition. */
   forget(topic: string, partition: number): void
   /**
-   * Compares places with the present logs, which are then known. Does not call `onFault`.
-   * @returns the faults of places, by `partitionKey`. Rejects when Kafka does not answer.
+   * Compares positions with the present logs, which are then known. Does not call `onFault`.
+   * @returns the faults of positions, by `partitionKey`. Rejects when Kafka does not answer.
    */
-  check(places: readonly Committed[]): Promise<Map<string, LogFault>>
+  check(positions: readonly Committed[]): Promise<Map<string, LogFault>>
   /** Also drops batches that were fetched before. */
-  seek(at: { topic: string; partition: number; offset: number }): void
+  seek(at: TopicPartition & { offset: number }): void
 }
 
 export type WatchOptions = {
   log: Logger
-  /** Undefined while the reader has no place. */
-  place: (topic: string, partition: number) => Place | undefined
+  /** Undefined while the reader has no position. */
+  fetchPosition: (topic: string, partition: number) => FetchPosition | undefined
   /**
    * Called before the consumer moves. If `to` is not below `offset`, only unread records are lost.
    * @returns where to continue; `to` by default.
    */
   onFault: (fault: LogFault) => number | undefined
-  seek: (at: { topic: string; partition: number; offset: string }) => void
+  seek: (at: TopicPartition & { offset: string }) => void
   /** The leader's epoch has changed. */
   onElection?: () => void
   /** Whether to restart at the beginning after any fault. */
@@ -61,7 +61,7 @@ export function watchLog(options: WatchOptions): LogWatch {
     },
     known: (topic, partition) => watcher.known.get(partitionKey(topic, partition)),
     forget: (topic, partition) => void watcher.known.delete(partitionKey(topic, partition)),
-    check: (places) => watcher.check(places),
+    check: (positions) => watcher.check(positions),
     seek: (at) => watcher.seek(at),
   }
 }
@@ -101,7 +101,7 @@ class Watcher implements FetchWatch {
 
   moves = () => this.#moveCount
 
-  movedSince = (move: number, { topic, partition }: At) =>
+  movedSince = (move: number, { topic, partition }: TopicPartition) =>
     (this.#movedAt.get(partitionKey(topic, partition)) ?? 0) > move
 
   recheckSoon(): void {
@@ -113,53 +113,54 @@ class Watcher implements FetchWatch {
     const assigned = member
       .assigned()
       .flatMap(({ topic, partitions }) => partitions.map((partition) => ({ topic, partition })))
-    const places = assigned.flatMap((at) => {
+    const positions = assigned.flatMap((at) => {
       const log = this.known.get(partitionKey(at.topic, at.partition))
-      const place = this.#options.place(at.topic, at.partition)
-      return place ? [{ ...at, place, log }] : []
+      const position = this.#options.fetchPosition(at.topic, at.partition)
+      return position ? [{ ...at, position, log }] : []
     })
-    if (places.length > 0) for (const compared of await this.#compare(places)) await this.#adopt(compared)
+    if (positions.length > 0)
+      for (const compared of await this.#compare(positions)) await this.#adopt(compared)
   }
 
-  async check(places: readonly Committed[]): Promise<Map<string, LogFault>> {
+  async check(positions: readonly Committed[]): Promise<Map<string, LogFault>> {
     const faults = new Map<string, LogFault>()
-    if (this.#unable || places.length === 0) return faults
-    for (const { topic, partition, log } of places)
+    if (this.#unable || positions.length === 0) return faults
+    for (const { topic, partition, log } of positions)
       if (log) this.known.set(partitionKey(topic, partition), log)
     const compared = await this.#compare(
-      places.map(({ topic, partition, log, ...place }) => ({ topic, partition, log, place })),
+      positions.map(({ topic, partition, log, ...position }) => ({ topic, partition, log, position })),
     )
     for (const { at, now, epochEnd } of compared) {
       const key = partitionKey(at.topic, at.partition)
       if (epochEnd !== undefined) this.#options.onElection?.()
-      const verdict = at.log && judge(at.place, at.log, { id: now.id, epochEnd })
-      if (verdict) faults.set(key, await this.#resolve(at, at.place, verdict))
+      const verdict = at.log && judge(at.position, at.log, { id: now.id, epochEnd })
+      if (verdict) faults.set(key, await this.#resolve(at, at.position, verdict))
       this.known.set(key, { id: now.id, epoch: now.epoch })
     }
     return faults
   }
 
   async outOfRange(topic: string, partition: number): Promise<void> {
-    const place = this.#options.place(topic, partition)
-    if (!place) return
+    const position = this.#options.fetchPosition(topic, partition)
+    if (!position) return
     const at = { topic, partition }
     const log = this.known.get(partitionKey(topic, partition))
-    const [compared] = await this.#compare([{ ...at, place, log }])
+    const [compared] = await this.#compare([{ ...at, position, log }])
     // without a leader, the next fetch asks again
     if (compared ? !(await this.#adopt(compared)) : !this.#unable) return
     await this.#states.cluster?.refreshMetadata()
     const low = (await this.#states.offsetAt(at, { fromBeginning: true })) ?? 0
     const high = (await this.#states.offsetAt(at, { fromBeginning: false })) ?? 0
-    const verdict = judgeRange(place, { low, high })
-    const { again = place.offset } = place
+    const verdict = judgeRange(position, { low, high })
+    const { again = position.offset } = position
     if (verdict?.cause === 'removed') this.#move(await this.#resolve(at, { offset: again }, verdict))
-    else if (verdict) this.#move(await this.#resolve(at, place, verdict))
+    else if (verdict) this.#move(await this.#resolve(at, position, verdict))
     // a join has moved the consumer
     else this.seek({ ...at, offset: again })
   }
 
-  async #compare(places: readonly Checked[]): Promise<Compared[]> {
-    const compared = await this.#states.compare(places)
+  async #compare(positions: readonly Checked[]): Promise<Compared[]> {
+    const compared = await this.#states.compare(positions)
     if (compared) return compared
     if (!this.#unable)
       this.#options.log.info(
@@ -171,14 +172,14 @@ class Watcher implements FetchWatch {
     return []
   }
 
-  /** Makes the present log the known one, and moves an invalid place. @returns whether the place is valid. */
+  /** Makes the present log the known one, and moves an invalid position. @returns whether the position is valid. */
   async #adopt({ at, now, epochEnd }: Compared): Promise<boolean> {
     const key = partitionKey(at.topic, at.partition)
     if (epochEnd !== undefined) this.#options.onElection?.()
     // records may have been read meanwhile
-    const place = this.#options.place(at.topic, at.partition) ?? at.place
-    const verdict = at.log && judge(place, at.log, { id: now.id, epochEnd })
-    const fault = verdict && (await this.#resolve(at, place, verdict))
+    const position = this.#options.fetchPosition(at.topic, at.partition) ?? at.position
+    const verdict = at.log && judge(position, at.log, { id: now.id, epochEnd })
+    const fault = verdict && (await this.#resolve(at, position, verdict))
     // the partition was revoked or compared again meanwhile
     if (this.known.get(key) !== at.log) return false
     this.known.set(key, { id: now.id, epoch: now.epoch })
@@ -187,7 +188,11 @@ class Watcher implements FetchWatch {
     return !fault
   }
 
-  async #resolve(at: At, { offset, time }: Place, { cause, to }: Verdict): Promise<LogFault> {
+  async #resolve(
+    at: TopicPartition,
+    { offset, time }: FetchPosition,
+    { cause, to }: Verdict,
+  ): Promise<LogFault> {
     // kafkajs may still know the previous leaders
     await this.#states.cluster?.refreshMetadata()
     const { topic, partition } = at
@@ -204,7 +209,7 @@ class Watcher implements FetchWatch {
     this.seek({ topic: fault.topic, partition: fault.partition, offset })
   }
 
-  seek({ topic, partition, offset }: At & { offset: number }): void {
+  seek({ topic, partition, offset }: TopicPartition & { offset: number }): void {
     this.#dropFetched({ topic, partition })
     try {
       this.#options.seek({ topic, partition, offset: String(offset) })
@@ -213,8 +218,8 @@ class Watcher implements FetchWatch {
     }
   }
 
-  /** Dropped batches are fetched again from the reader's place. */
-  #dropFetched({ topic, partition }: At): void {
+  /** Dropped batches are fetched again from the reader's position. */
+  #dropFetched({ topic, partition }: TopicPartition): void {
     this.#moveCount += 1
     this.#movedAt.set(partitionKey(topic, partition), this.#moveCount)
   }

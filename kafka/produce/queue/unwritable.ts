@@ -1,4 +1,4 @@
-import { partitionKey } from '../../log-faults.ts'
+import { partitionKey } from '../../topic-partition.ts'
 import type { Keyed } from '../send.ts'
 import { MAX_BYTES, MAX_ITEMS } from './fair-queue.ts'
 

@@ -5,7 +5,7 @@ import {
   createRecentRecords,
   cursorOf,
   cursorShape,
-  type Place,
+  type RecordPosition,
 } from '../../../control/activity/records/recent-records.ts'
 
 const place = fc.record({
@@ -16,13 +16,13 @@ const place = fc.record({
 })
 const places = fc.uniqueArray(place, { selector: cursorOf, maxLength: 60 })
 
-function holding<T extends Place>(items: readonly T[], maxCount = 1_000) {
+function holding<T extends RecordPosition>(items: readonly T[], maxCount = 1_000) {
   const newest = createRecentRecords<T>({ maxCount })
   for (const item of items) newest.add(item)
   return newest
 }
 
-const at = (time: number, partition = 0): Place => ({ time, partition, offset: time })
+const at = (time: number, partition = 0): RecordPosition => ({ time, partition, offset: time })
 
 test('in whatever order records arrive, the newest are held, sorted', () => {
   fc.assert(
@@ -36,9 +36,9 @@ test('all pages together hold each match once, newest first', () => {
   fc.assert(
     fc.property(places, fc.integer({ min: 1, max: 7 }), (items, limit) => {
       const newest = holding(items)
-      const matches = ({ partition }: Place) => partition !== 1
-      const seen: Place[] = []
-      for (let cursor: Place | undefined, pages = 0; pages <= items.length; pages++) {
+      const matches = ({ partition }: RecordPosition) => partition !== 1
+      const seen: RecordPosition[] = []
+      for (let cursor: RecordPosition | undefined, pages = 0; pages <= items.length; pages++) {
         const { items: some, next } = newest.page({ limit, cursor, matches })
         expect(some.length).toBeLessThanOrEqual(limit)
         seen.push(...some)
@@ -78,7 +78,7 @@ test('a full last page says that nothing follows', () => {
 describe('bounds', () => {
   test('apply to bytes and number, and each dropped record is reported once', () => {
     const dropped: number[] = []
-    const newest = createRecentRecords<Place>({
+    const newest = createRecentRecords<RecordPosition>({
       maxCount: 5,
       maxBytes: 100,
       bytesOf: ({ time }) => (time === 7 ? 90 : 10),
@@ -92,15 +92,15 @@ describe('bounds', () => {
   })
 
   test('a record larger than the limit is not held', () => {
-    const newest = createRecentRecords<Place>({ maxCount: 5, maxBytes: 100, bytesOf: () => 101 })
+    const newest = createRecentRecords<RecordPosition>({ maxCount: 5, maxBytes: 100, bytesOf: () => 101 })
     newest.add(at(1))
     expect(newest.all()).toEqual([])
   })
 
   test('apply to unsorted records too', () => {
     let weighed = 0
-    const dropped: Place[] = []
-    const newest = createRecentRecords<Place>({
+    const dropped: RecordPosition[] = []
+    const newest = createRecentRecords<RecordPosition>({
       maxCount: 100,
       bytesOf: () => ++weighed && 0,
       onDropped: (item) => dropped.push(item),

@@ -1,5 +1,5 @@
 /** In CSS pixels. `left`: of the center. */
-export type Place = { left: number; maxWidth: number; top?: number; bottom?: number }
+export type TooltipPosition = { left: number; maxWidth: number; top?: number; bottom?: number }
 
 const MAX_WIDTH = 320
 const GAP = 6
@@ -10,7 +10,7 @@ type Box = { top: number; bottom: number; left: number; width: number }
 export function placeBeside(
   { top, bottom, left, width }: Box,
   screen: { innerWidth: number; innerHeight: number },
-): Place {
+): TooltipPosition {
   const half = Math.min(MAX_WIDTH, screen.innerWidth - 2 * GAP) / 2
   const center = Math.min(Math.max(left + width / 2, half + GAP), screen.innerWidth - half - GAP)
   const isAbove = top > screen.innerHeight / 3

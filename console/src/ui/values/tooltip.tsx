@@ -1,7 +1,7 @@
 import { Portal } from '@mantine/core'
 import { useWindowEvent } from '@mantine/hooks'
 import { type ReactNode, type SyntheticEvent, useId, useState } from 'react'
-import { type Place, placeBeside } from './tooltip-place.ts'
+import { placeBeside, type TooltipPosition } from './tooltip-place.ts'
 
 type Tooltip = {
   /** Props of the explained element. */
@@ -13,7 +13,7 @@ type Tooltip = {
 /** Appears on hover, focus or tap. */
 export function useTooltip(text: string | undefined): Tooltip {
   const id = useId()
-  const [place, setPlace] = useState<Place>()
+  const [place, setPlace] = useState<TooltipPosition>()
   if (!text) return { target: {}, tip: null }
   const show = ({ currentTarget }: SyntheticEvent<HTMLElement>) =>
     setPlace(placeBeside(currentTarget.getBoundingClientRect(), window))
@@ -31,7 +31,7 @@ export function useTooltip(text: string | undefined): Tooltip {
   }
 }
 
-type TipProps = { id: string; text: string; place: Place; hide: () => void }
+type TipProps = { id: string; text: string; place: TooltipPosition; hide: () => void }
 
 function Tip({ id, text, place, hide }: TipProps) {
   // the text does not follow the element

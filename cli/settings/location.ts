@@ -11,10 +11,10 @@ import {
 } from 'yaml'
 
 /** Line and column count from 1. */
-export type Place = { file: string; line: number; column: number }
+export type SourceLocation = { file: string; line: number; column: number }
 
-/** `place` is undefined for faults outside files. */
-export type PlacedFault = { place: Place | undefined; code: string; message: string }
+/** `location` is undefined for faults outside files. */
+export type LocatedFault = { location: SourceLocation | undefined; code: string; message: string }
 
 /** Of a JSON pointer (RFC 6901). */
 export const partsOf = (pointer: string): string[] =>
@@ -58,19 +58,22 @@ function foundAt(value: unknown, key: unknown): Found | undefined {
   return { node: isNode(value) ? value : undefined, key: isNode(key) ? key : undefined, isWhole: true }
 }
 
-export function placeAt(offset: number, { file, lines }: { file: string; lines: LineCounter }): Place {
+export function locationAt(
+  offset: number,
+  { file, lines }: { file: string; lines: LineCounter },
+): SourceLocation {
   const { line, col } = lines.linePos(offset)
   // an empty text has no lines
   return { file, line: line || 1, column: col || 1 }
 }
 
 /** Terminals turn this format into a link. */
-export const shownFault = ({ place, code, message }: PlacedFault): string =>
-  `${place ? `${place.file}:${place.line}:${place.column}: ` : ''}${message} (${code})`
+export const shownFault = ({ location, code, message }: LocatedFault): string =>
+  `${location ? `${location.file}:${location.line}:${location.column}: ` : ''}${message} (${code})`
 
-/** By file and line; faults without a place last. */
-export const inOrder = (faults: readonly PlacedFault[]): PlacedFault[] =>
-  faults.toSorted(({ place: a }, { place: b }) => {
+/** By file and line; faults without a location last. */
+export const inOrder = (faults: readonly LocatedFault[]): LocatedFault[] =>
+  faults.toSorted(({ location: a }, { location: b }) => {
     if (!a || !b) return Number(!a) - Number(!b)
     if (a.file !== b.file) return a.file < b.file ? -1 : 1
     return a.line - b.line || a.column - b.column
