@@ -77,7 +77,7 @@ export function shareConnections(
 ): Connections {
   const responses = new WeakMap<Socket, ServerResponse>()
   const open = new Set<Socket>()
-  const unread = new Set<Socket>()
+  const linger = boundLingering(UNREAD)
   const networks = createNetworks(trustProxy, (socket) => open.has(socket))
   const victimFor = createVictimFinder({ networks, responses, large: most * LARGE_SHARE })
 
@@ -89,13 +89,7 @@ export function shareConnections(
     networks.remove(socket)
     endRefused(response)
     // also if it was closed unread before, when it still had its place
-    if (socket.destroyed) return
-    unread.add(socket)
-    socket.once('close', () => unread.delete(socket))
-    const [oldest] = unread
-    if (!oldest || unread.size <= UNREAD) return
-    unread.delete(oldest)
-    oldest.destroy()
+    if (!socket.destroyed) linger(socket)
   }
 
   const isOneTooMany = countWaiting(waiting)
@@ -124,6 +118,19 @@ export function shareConnections(
   server.maxHeadersCount = HEADERS
   server.on('drop', onRefused)
   return { open, lastResponse: (socket) => responses.get(socket), nameClient: networks.nameClient }
+}
+
+/** When more than `most` connections linger, the oldest is closed. */
+function boundLingering(most: number): (socket: Socket) => void {
+  const lingering = new Set<Socket>()
+  return (socket) => {
+    lingering.add(socket)
+    socket.once('close', () => lingering.delete(socket))
+    const [oldest] = lingering
+    if (!oldest || lingering.size <= most) return
+    lingering.delete(oldest)
+    oldest.destroy()
+  }
 }
 
 type Finding = {

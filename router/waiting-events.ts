@@ -30,13 +30,7 @@ type Parts = {
 
 export function createWaitingEvents({ slices, isReady, route }: Parts): WaitingEvents {
   const queues = new Map<string, Fifo<Waiting>>()
-  const bytesIn = new Map<number, number>()
-
-  function count({ partition }: ConsumerRecord<Event>, bytes: number): void {
-    const sum = (bytesIn.get(partition) ?? 0) + bytes
-    if (sum === 0) bytesIn.delete(partition)
-    else bytesIn.set(partition, sum)
-  }
+  const waitingBytes = countBytes()
 
   async function routeNext({ record, message, bytes }: Waiting): Promise<void> {
     for (;;) {
@@ -44,7 +38,7 @@ export function createWaitingEvents({ slices, isReady, route }: Parts): WaitingE
       if (!record.owned() || isReady(record)) break
       await sleep(CHECK_MS)
     }
-    count(record, -bytes)
+    waitingBytes.add(record, -bytes)
     if (!record.owned()) {
       record.release()
       return
@@ -67,9 +61,9 @@ export function createWaitingEvents({ slices, isReady, route }: Parts): WaitingE
       // without costly rules nothing waits
       const queue = queues.size === 0 ? undefined : queues.get(keyOf(record))
       if (!queue) return 'no'
-      if ((bytesIn.get(record.partition) ?? 0) >= MAX_BYTES) return 'full'
+      if (waitingBytes.of(record) >= MAX_BYTES) return 'full'
       const bytes = message.value?.length ?? 0
-      count(record, bytes)
+      waitingBytes.add(record, bytes)
       queue.push({ record, message, bytes })
       return 'waits'
     },
@@ -78,6 +72,20 @@ export function createWaitingEvents({ slices, isReady, route }: Parts): WaitingE
       const queue = createFifo<Waiting>()
       queues.set(key, queue)
       void follow(key, queue, routing)
+    },
+  }
+}
+
+/** By partition. */
+function countBytes() {
+  const bytesIn = new Map<number, number>()
+  const of = ({ partition }: ConsumerRecord<Event>) => bytesIn.get(partition) ?? 0
+  return {
+    of,
+    add(record: ConsumerRecord<Event>, bytes: number): void {
+      const sum = of(record) + bytes
+      if (sum === 0) bytesIn.delete(record.partition)
+      else bytesIn.set(record.partition, sum)
     },
   }
 }

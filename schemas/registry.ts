@@ -5,14 +5,8 @@ import got, { HTTPError, RequestError } from 'got'
 import { ConfigError } from '../process/config-error.ts'
 import { isUntrusted, readCertificates } from '../process/pem.ts'
 import { messageOf } from '../process/thrown.ts'
-import {
-  codec,
-  type SchemaName,
-  type SchemaSource,
-  type SchemaTypes,
-  schemaText,
-  type VariantCodec,
-} from './codec.ts'
+import type { SchemaSource } from './avro/writer-schemas.ts'
+import { codec, type SchemaName, type SchemaTypes, schemaText, type VariantCodec } from './codec.ts'
 import type { SchemaTopic as Topic } from './topics.ts'
 
 /** `caFile`: further trusted roots, in PEM. */

@@ -34,6 +34,9 @@ export type ReceiveOptions = {
   traced: ((request: FastifyRequest) => RequestTrace) | undefined
 }
 
+/** A code refuses the call; its body is not read, or not whole. */
+type Begun = { answer: Promise<Answer> } | Code | 'gone'
+
 const CALL: BodyLimit = { bytes: CALL_BYTES, code: 'call_too_large' }
 const BATCH: BodyLimit = { bytes: BATCH_BYTES, code: 'batch_too_large' }
 
@@ -41,24 +44,22 @@ export function receive(type: RouteType, options: ReceiveOptions): Handler {
   const { ingest, precheck, countUnpacked, countRefused, memory, respond, traced } = options
   const limit = type === 'batch' ? BATCH : CALL
 
-  type Pending = { answer: Promise<Answer> }
-
   /** Holds the body only until its calls are decided on. */
   async function begin(
     request: FastifyRequest,
     { raw: response }: FastifyReply,
     trace: RequestTrace | undefined,
-  ): Promise<Pending | Code | 'gone'> {
+  ): Promise<Begun> {
     const { raw, headers, query, ip } = request
     const exchange = { request: raw, response }
     const target = { type, writeKey: keyOutside(headers.authorization, query) }
-    const isAnonymous = target.writeKey === undefined
     const early = precheck(target, ip)
     if (early)
       return (await drain(exchange, limit.bytes)) === 'gone' ? 'gone' : { answer: Promise.resolve(early) }
     using lease = memory.open(ip)
     const wire = await readBody(exchange, limit, lease)
     if (!wire.ok) {
+      const isAnonymous = target.writeKey === undefined
       if (isAnonymous && wire.cost > 0 && wire.code !== 'unavailable') countUnpacked(target, ip, wire.cost)
       return wire.code
     }

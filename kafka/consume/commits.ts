@@ -2,14 +2,21 @@ import type { Consumer } from 'kafkajs'
 import type { Connection } from '../client.ts'
 import type { KnownLog } from '../log-faults.ts'
 import type { LogWatch } from '../patches/log-watch/watch.ts'
+import type { TopicPartition } from '../topic-partition.ts'
 import type { Tracker } from './tracker.ts'
 
 /** `dirty`: see `Held`. */
-export type Uncommitted = {
-  topic: string
-  partition: number
+export type Uncommitted = TopicPartition & {
   tracker: Pick<Tracker, 'position' | 'next'>
   dirty: boolean
+}
+
+export type CommitterParts = {
+  connection: Pick<Connection, 'log'> & { failures: Pick<Connection['failures'], 'add'> }
+  groupId: string
+  consumer: Pick<Consumer, 'commitOffsets'>
+  known: LogWatch['known']
+  dirty: () => Uncommitted[]
 }
 
 /** @returns a function that commits what is dirty. A call during a commit waits and commits again. */
@@ -19,13 +26,7 @@ export function createCommitter({
   consumer,
   known,
   dirty,
-}: {
-  connection: Pick<Connection, 'log'> & { failures: Pick<Connection['failures'], 'add'> }
-  groupId: string
-  consumer: Pick<Consumer, 'commitOffsets'>
-  known: LogWatch['known']
-  dirty: () => Uncommitted[]
-}): () => Promise<void> {
+}: CommitterParts): () => Promise<void> {
   let committing: Promise<void> | undefined
   let failingSince: number | undefined
 

@@ -65,19 +65,7 @@ export async function openTail(options: TailOptions): Promise<Tail> {
     // as in table.ts
     config: { sessionTimeout: 6_000, heartbeatInterval: 2_000 },
     onRecord({ key, value, headers = {}, timestamp }, { topic, partition, offset }) {
-      const record = { topic, partition, offset, key, value, headers, timestamp: Number(timestamp) }
-      try {
-        options.onRecord(record)
-      } catch (err) {
-        // a record of another program must not end the process, and again after each restart
-        options.connection.failures.add({
-          kind: `skipped ${topic}`,
-          text: 'skipping a record that cannot be read',
-          err,
-          fields: { topic, partition, offset },
-          isFinal: true,
-        })
-      }
+      handOver({ topic, partition, offset, key, value, headers, timestamp: Number(timestamp) }, options)
       const at = partitionKey(topic, partition)
       const next = skip(at, { offset, bytes: value?.length ?? 0, end: ends.of(at) })
       if (next !== undefined) follower.skipTo({ topic, partition }, next)
@@ -100,6 +88,8 @@ export async function openTail(options: TailOptions): Promise<Tail> {
     })
   }
 
+  const fetchedAt = () => Math.max(openedAt, follower.fetchedAt)
+
   async function close(): Promise<void> {
     await follower.close()
     resetFetchWait()
@@ -110,11 +100,26 @@ export async function openTail(options: TailOptions): Promise<Tail> {
     const begun = (await Promise.all(options.topics.map(begin))).flat()
     ends.settleIfReached()
     await follower.run()
-    const fetchedAt = () => Math.max(openedAt, follower.fetchedAt)
     return { begun, caughtUp: ends.allReached, fetchedAt, close }
   } catch (error) {
     await close()
     throw error
+  }
+}
+
+/** A record of another program must not end the process, and again after each restart. */
+function handOver(record: TailRecord, options: Pick<TailOptions, 'onRecord' | 'connection'>): void {
+  try {
+    options.onRecord(record)
+  } catch (err) {
+    const { topic, partition, offset } = record
+    options.connection.failures.add({
+      kind: `skipped ${topic}`,
+      text: 'skipping a record that cannot be read',
+      err,
+      fields: { topic, partition, offset },
+      isFinal: true,
+    })
   }
 }
 
