@@ -41,7 +41,7 @@ LABEL org.opencontainers.image.title="Sluice" \
       org.opencontainers.image.revision="$REVISION"
 WORKDIR /sluice
 COPY --from=packages /sluice/node_modules node_modules
-COPY LICENSE package.json config.ts lifecycle.ts ./
+COPY LICENSE package.json config.ts config-values.ts lifecycle.ts ./
 COPY process process
 COPY schemas schemas
 COPY trace trace

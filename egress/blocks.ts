@@ -5,7 +5,7 @@ export type Address = ipaddr.IPv4 | ipaddr.IPv6
 
 export type Block = readonly [Address, number]
 
-/** Turns an IPv4-mapped block into the IPv4 one. @param cidr validated by config.ts. */
+/** Turns an IPv4-mapped block into the IPv4 one. @param cidr validated by config-values.ts. */
 export function blockOf(cidr: string): Block {
   const [network, bits] = ipaddr.parseCIDR(cidr)
   const isMapped = network instanceof ipaddr.IPv6 && network.isIPv4MappedAddress() && bits >= 96
