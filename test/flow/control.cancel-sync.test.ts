@@ -1,7 +1,11 @@
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import got from 'got'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { withAdmin } from '../../harness/kafka/topics.ts'
 import { EVENTS } from '../../schemas/topics.ts'
-import { ended, readAll } from '../helpers/cluster.ts'
+import { head } from '../control/wire.ts'
+import { readAll } from '../helpers/cluster.ts'
 import { type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
@@ -16,11 +20,7 @@ beforeAll(async () => {
 afterAll(() => sluice?.close())
 
 async function put(id: string, body: string, prefer?: string) {
-  const {
-    statusCode,
-    headers,
-    body: text,
-  } = await got.put(`${sluice.control}/api/audiences/${id}/members?allowRemovals=true`, {
+  const response = await got.put(`${sluice.control}/api/audiences/${id}/members?allowRemovals=true`, {
     body,
     headers: {
       authorization: `Bearer ${sluice.env.CONTROL_TOKEN}`,
@@ -29,13 +29,41 @@ async function put(id: string, body: string, prefer?: string) {
     },
     throwHttpErrors: false,
   })
-  return { status: statusCode, location: headers.location ?? '', body: JSON.parse(text) }
+  return {
+    status: response.statusCode,
+    location: response.headers.location ?? '',
+    body: JSON.parse(response.body),
+  }
 }
 
 /** Identify events about an audience. */
 async function told(id: string): Promise<number> {
   const events = await readAll(sluice.connection, EVENTS)
   return events.filter(({ value }) => value.includes(`"${id}"`)).length
+}
+
+/** Uploads members. @returns the sync and how to continue it: control is stopped once it has written some events */
+async function stoppedAtFirstEvents(audience: string): Promise<{ id: string; thaw: () => void }> {
+  const events = sluice.connection.named(EVENTS)
+  // one client for all looks: the sync could end while a second one connects
+  return withAdmin(sluice.connection, async (admin) => {
+    const written = async () =>
+      (await admin.fetchTopicOffsets(events)).reduce((sum, { high }) => sum + Number(high), 0)
+    const before = await written()
+    const { body } = await put(audience, members, 'respond-async, wait=0')
+    await until(async () => (await written()) > before)
+    return { id: body.id, thaw: sluice.freeze('control') }
+  })
+}
+
+/** Sends requests in one piece, the last with `Connection: close`. Resolves even if control is stopped. */
+async function sent(...requests: string[]): Promise<{ answers: Promise<string> }> {
+  const { hostname, port } = new URL(sluice.control)
+  const socket = connect(Number(port), hostname)
+  onTestFinished(() => void socket.destroy())
+  const answers = text(socket)
+  await new Promise((resolve) => socket.write(requests.join(''), resolve))
+  return { answers }
 }
 
 test('a client that does not wait gets the address of the result, where one that lost the answer finds it', async () => {
@@ -53,17 +81,21 @@ test('a client that does not wait gets the address of the result, where one that
 })
 
 test('a cancelled sync stops and stays cancelled, and the next upload sends what it has not sent', async () => {
-  const before = await ended(sluice.connection, EVENTS)
-  const { body } = await put('big', members, 'respond-async, wait=0')
-  // reading the events would take as long as writing half of them
-  await until(async () => (await ended(sluice.connection, EVENTS)) > before)
-  const second = await put('big', 'a\n')
-  expect([second.status, second.body.message]).toEqual([409, expect.stringContaining(body.id)])
-  const cancelled = await sluice.api('delete', `syncs/${body.id}`)
-  expect(cancelled).toMatchObject({ status: 200, body: { state: 'cancelled' } })
+  const { id, thaw } = await stoppedAtFirstEvents('big')
+  // control gets both at the beginning of the sync, however busy this process is
+  const headers = { Authorization: `Bearer ${sluice.env.CONTROL_TOKEN}` }
+  const upload = { ...headers, 'Content-Type': 'text/plain', 'Content-Length': '2' }
+  const { answers } = await sent(
+    `${head('PUT /api/audiences/big/members HTTP/1.1', upload)}a\n`,
+    head(`DELETE /api/syncs/${id} HTTP/1.1`, { ...headers, Connection: 'close' }),
+  )
+  thaw()
+  const [, second, cancelled] = (await answers).split('HTTP/1.1 ')
+  expect(second).toMatch(new RegExp(`^409 .*"message":"sync ${id} of audience big is in progress`, 's'))
+  expect(cancelled).toMatch(/^200 .*"state":"cancelled"/s)
   const rest = await put('big', members)
   const { changed, unchanged } = rest.body
   expect([rest.status, changed > 0, unchanged > 0, changed + unchanged]).toEqual([200, true, true, MANY])
-  expect((await sluice.api('get', `syncs/${body.id}`)).body).toMatchObject({ state: 'cancelled' })
+  expect((await sluice.api('get', `syncs/${id}`)).body).toMatchObject({ state: 'cancelled' })
   expect(await told('big')).toBe(MANY)
 })
