@@ -9,7 +9,7 @@ import { ADMIN, type Control, startControl } from '../control/process.ts'
 import { rawTopic } from '../control/topic.ts'
 import { head } from '../control/wire.ts'
 import { borrowBroker, type OwnBroker } from '../helpers/broker.ts'
-import { ended } from '../helpers/cluster.ts'
+import { ended, untilGrown } from '../helpers/cluster.ts'
 import { until } from '../helpers/until.ts'
 
 const topicPrefix = `t${randomUUID().slice(0, 8)}.`
@@ -78,12 +78,11 @@ test('removing an audience stops its notifications and leaves nothing of its use
   for (let times = 1; times <= 5 && !states.includes('cancelled'); times++) {
     const id = `gone-${times}`
     await made(id)
-    const uploading = put(id, users(MANY * times))
-    await until(async () => (await kept(id)) > 0)
+    const { uploading } = await untilGrown(connection(), MEMBERS, () => ({
+      uploading: put(id, users(MANY * times)),
+    }))
     expect(await control.ask('DELETE', `/api/audiences/${id}`)).toMatchObject({ status: 204 })
-    const sync = `/api/syncs/${(await uploading).json.id}`
-    const state = async () => (await control.ask('GET', sync)).json.state
-    states.push(await until(async () => (await state()) !== 'running' && state(), { timeout: 90_000 }))
+    states.push((await uploading).json.state)
     // the members are removed afterwards
     await until(async () => (await kept(id)) === 0, { timeout: 90_000 })
   }

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import pRetry from 'p-retry'
 import { inject, onTestFinished } from 'vitest'
+import { withAdmin } from '../../harness/kafka/topics.ts'
+import { until } from '../../harness/until.ts'
 import { createTopics } from '../../kafka/admin/topics.ts'
 import { type Connection, connect, type KafkaConfig } from '../../kafka/client.ts'
 import { PARKED } from '../../kafka/produce/park.ts'
@@ -60,6 +62,20 @@ export async function topicWith(
   await pRetry(() => admin.fetchTopicMetadata({ topics: [on.named(name)] }), { retries: 10, minTimeout: 100 })
   await admin.disconnect()
 }
+
+/**
+ * Resolves as soon as a topic has more records than before `begin`. One client looks, because what is to be interrupted
+ * could end while another one connects.
+ */
+export const untilGrown = <T>(on: Connection, name: string, begin: () => T | Promise<T>): Promise<T> =>
+  withAdmin(on, async (admin) => {
+    const end = async () =>
+      (await admin.fetchTopicOffsets(on.named(name))).reduce((sum, { high }) => sum + Number(high), 0)
+    const before = await end()
+    const begun = await begin()
+    await until(async () => (await end()) > before)
+    return begun
+  })
 
 /** Closes at the end of the test, also of a failed one. */
 export function closing<T extends { close(): Promise<unknown> }>(open: T): T {

@@ -2,9 +2,8 @@ import { request as httpRequest } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import got from 'got'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { withAdmin } from '../../../harness/kafka/topics.ts'
 import { DELIVERIES, EVENTS, UPLOADS } from '../../../schemas/topics.ts'
-import { ended, readAll } from '../../helpers/cluster.ts'
+import { ended, readAll, untilGrown } from '../../helpers/cluster.ts'
 import { postedAgain, type Receiver, startReceiver, withoutRetries } from '../../helpers/receiver.ts'
 import { until } from '../../helpers/until.ts'
 import { sluice } from './system.ts'
@@ -253,16 +252,10 @@ test('suppressed users are left out until the suppression ends', async () => {
 test('a killed sync continues, notifies about each member once, and the next upload finds no changes', async () => {
   const key = await made('audience', 'many')
   const members = Array.from({ length: MANY }, (_, user) => `m${user}`)
-  const before = await ended(sluice.connection, EVENTS)
-  const upload = send('audiences/many/members', lines(members)).catch(() => 'broken')
   // not arrivals: at the first one, all events may be written
-  // uses one client, because the upload may end while a second one connects
-  await withAdmin(sluice.connection, (admin) =>
-    until(async () => {
-      const ends = await admin.fetchTopicOffsets(sluice.connection.named(EVENTS))
-      return ends.reduce((sum, { high }) => sum + Number(high), 0) > before
-    }),
-  )
+  const { upload } = await untilGrown(sluice.connection, EVENTS, () => ({
+    upload: send('audiences/many/members', lines(members)).catch(() => 'broken'),
+  }))
   await sluice.crash('control')
   await sluice.start('control')
   expect(await upload).toBe('broken')
