@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readConfig } from '../../../config.ts'
 import { taskRecord } from '../../../control/tasks/task-table.ts'
 import { deliveryId } from '../../../delivery/routing/routing.ts'
-import { groupsOf, readAll, withAdmin } from '../../../harness/kafka/topics.ts'
+import { type Admin, groupsOf, readAll, withAdmin } from '../../../harness/kafka/topics.ts'
 import { packMetadata } from '../../../kafka/consume/commits.ts'
 import { packAhead } from '../../../kafka/consume/tracker.ts'
 import { createProducer, type Producer } from '../../../kafka/produce/produce.ts'
@@ -59,12 +59,17 @@ async function offsets() {
   return ends.toSorted((one, other) => one.partition - other.partition)
 }
 
-/** The ids of the dead letters that a replay has committed. */
-async function committedBy(replayId: string): Promise<Set<string>> {
+/** What a replay has committed, by partition. */
+async function commitsOf(admin: Admin, replayId: string): Promise<Map<number, number>> {
   const { named: inFull } = sluice.connection
   const group = { groupId: inFull(`replay.${replayId}`), topics: [inFull(DEAD)] }
-  const [topic] = await withAdmin(sluice.connection, (admin) => admin.fetchOffsets(group))
-  const to = new Map(topic?.partitions.map(({ partition, offset }) => [partition, Number(offset)]))
+  const [topic] = await admin.fetchOffsets(group)
+  return new Map(topic?.partitions.map(({ partition, offset }) => [partition, Number(offset)]))
+}
+
+/** The ids of the dead letters that a replay has committed. */
+async function committedBy(replayId: string): Promise<Set<string>> {
+  const to = await withAdmin(sluice.connection, (admin) => commitsOf(admin, replayId))
   const records = await readAll(sluice.connection, DEAD)
   const committed = records.filter(({ partition, offset }) => offset < (to.get(partition) ?? 0))
   const decoded = await Promise.all(committed.map(({ value }) => codec.decode(value)))
@@ -163,17 +168,25 @@ test('past events are sent to a new destination if they match it', async () => {
 
 test('a killed replay continues where it stopped, and fresh calls do not wait for it', async () => {
   const ids = named('many', 800)
+  const before = await offsets()
   const since = new Date().toISOString()
   await dead(ids)
   const id = await replay({ destinationId: 'replayed', from: since, perSecond: 100 })
   await until(() => replayed('many').length > 50)
   await send(track('fresh'))
+  await withAdmin(sluice.connection, (admin) =>
+    until(async () => {
+      const commits = await commitsOf(admin, id)
+      return before.some(({ partition, high }) => (commits.get(partition) ?? 0) > Number(high))
+    }),
+  )
+  // so the replay cannot end first, however slow the rest is
+  sluice.freeze('control')
   await until(() => receiver.arrivals.some((arrival) => idOf(arrival) === 'fresh' && arrival.status === 200))
   expect(replayed('many').length).toBeLessThan(ids.length)
-  const sent = new Set(ids)
-  await until(async () => !(await committedBy(id)).isDisjointFrom(sent))
-  await sluice.crash('control')
   const committed = await committedBy(id)
+  expect(committed.isDisjointFrom(new Set(ids))).toBe(false)
+  await sluice.crash('control')
   await sluice.start('control')
   expect(await ended(id)).toMatchObject({ state: 'done', total: ids.length })
   await until(() => new Set(replayed('many').map(idOf)).size === ids.length)
