@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { ATTEMPTS, DELIVERIES, DUE, EVENTS, REJECTED, SEEN } from '../../schemas/topics.ts'
 import { ended, lag } from '../helpers/cluster.ts'
 import { readAttempts } from '../helpers/decoded.ts'
+import { afterRequest } from '../helpers/raw-receiver.ts'
 import { aReceiver, type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
@@ -26,6 +27,18 @@ async function aTalker(): Promise<{ url: string; posts(): number }> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close().closeAllConnections())
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, posts: () => posts }
+}
+
+/** Answers 503, but not before it is told to. */
+async function aWaiter() {
+  const { promise: isTold, resolve: letGo } = Promise.withResolvers<void>()
+  let isAsked = false
+  const url = await afterRequest(async (socket) => {
+    isAsked = true
+    await isTold
+    socket.end('HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
+  })
+  return { url, isAsked: () => isAsked, letGo }
 }
 
 async function unlogged({ env }: System): Promise<number> {
@@ -69,19 +82,21 @@ describe('a topic that deliveries do not need', () => {
     const receiver = await aReceiver()
     await sluice.destination('talker', [talker.url])
     await sluice.destination('flaky', [`${receiver.url}/flaky/1`], { eventTypes: ['identify'] })
-    await sluice.destination('failing', [`${receiver.url}/status/503`], { eventTypes: ['page'] })
+    const failing = await aWaiter()
+    await sluice.destination('failing', [failing.url], { eventTypes: ['page'] })
     await sluice.send([track('Before')])
     await until(async () => (await readAttempts(sluice)).length === 1, { message: 'an attempt is logged' })
     await remove(sluice, ATTEMPTS)
 
-    // its destination is off while it waits on a rung
+    // its destination is off before it waits on a rung, and the deliverer knows so before its last attempt
     await sluice.send([{ type: 'page', userId: 'u1' }])
-    await until(() => receiver.arrivals.some(({ path }) => path === '/status/503'))
+    await until(failing.isAsked)
     const { body } = await sluice.api('get', 'destinations/failing')
     const off = { ...body, enabled: false }
     const ifMatch = { 'if-match': String(body.version) }
     const { status } = await sluice.api('put', 'destinations/failing', off, ifMatch)
     expect(status).toBe(200)
+    failing.letGo()
 
     for (let sent = 0; sent < MANY; sent += 500)
       await sluice.send(Array.from({ length: 500 }, () => track('Many')))

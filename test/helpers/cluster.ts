@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import pRetry from 'p-retry'
 import { inject, onTestFinished } from 'vitest'
-import { withAdmin } from '../../harness/kafka/topics.ts'
+import { type Admin, withAdmin } from '../../harness/kafka/topics.ts'
 import { until } from '../../harness/until.ts'
 import { createTopics } from '../../kafka/admin/topics.ts'
 import { type Connection, connect, type KafkaConfig } from '../../kafka/client.ts'
@@ -23,8 +22,12 @@ export async function connection(
     ...topic,
   }))
   await createTopics(made, table, config)
+  await withAdmin(made, (admin) => Promise.all(table.map(({ name }) => isServed(admin, made.named(name)))))
   return made
 }
+
+/** A busy broker serves a new topic only after a while: until then, "this server does not host this topic-partition". */
+const isServed = (admin: Admin, topic: string) => until(() => admin.fetchTopicOffsets(topic))
 
 const configOf = (brokers: string): KafkaConfig => ({
   brokers: brokers.split(','),
@@ -53,14 +56,12 @@ export async function topicWith(
   name: string,
   settings: Readonly<Record<string, string>>,
 ): Promise<void> {
-  const admin = on.kafka.admin()
-  await admin.connect()
   const configEntries = Object.entries(settings).map(([setting, value]) => ({ name: setting, value }))
   const topics = [{ topic: on.named(name), numPartitions: 1, configEntries }]
-  await admin.createTopics({ topics, waitForLeaders: false })
-  // a busy broker knows the new topic only after a while
-  await pRetry(() => admin.fetchTopicMetadata({ topics: [on.named(name)] }), { retries: 10, minTimeout: 100 })
-  await admin.disconnect()
+  await withAdmin(on, async (admin) => {
+    await admin.createTopics({ topics, waitForLeaders: false })
+    await isServed(admin, on.named(name))
+  })
 }
 
 /**

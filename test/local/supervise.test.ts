@@ -44,9 +44,10 @@ test('a killed process is restarted, with one log line', async () => {
 
 test('a process that keeps exiting is restarted at growing intervals', async () => {
   const { said, supervised } = await superviseAll({ router: 'process.exit(1)' })
-  await until(() => said.length === 3)
+  // more if this process was held up
+  await until(() => said.length >= 3)
   await supervised.stop(1_000)
-  expect(said.map((line) => /\d+ ms/.exec(line)?.[0])).toEqual(['250 ms', '500 ms', '1000 ms'])
+  expect(said.slice(0, 3).map((line) => /\d+ ms/.exec(line)?.[0])).toEqual(['250 ms', '500 ms', '1000 ms'])
 })
 
 test('a process that rejects its settings is not restarted, and onRefused is called', async () => {
@@ -65,7 +66,7 @@ test('once the settings are accepted, exit code 2 leads to a restart too', async
     control: 'setTimeout(() => process.exit(2), 300)',
   })
   supervised.accepted()
-  await until(() => said.length === 2)
+  await until(() => said.length >= 2)
   expect(refused).toEqual([])
 })
 
