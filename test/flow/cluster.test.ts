@@ -14,7 +14,7 @@ import { createProducer } from '../../kafka/produce/produce.ts'
 import { prepareKafka } from '../../schemas/prepare-kafka.ts'
 import { DELIVERIES, EVENTS, SEEN } from '../../schemas/topics.ts'
 import { startOwnCluster } from '../helpers/broker.ts'
-import { closing, connectTo, readAll } from '../helpers/cluster.ts'
+import { closing, connectTo, readAll, untilServed } from '../helpers/cluster.ts'
 import { aReceiver, startIngest, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
@@ -70,7 +70,10 @@ test('a broker is healthy if it has joined the cluster and all partitions have l
   const { kafka } = connectTo(cluster.brokers)
   const topic = 'only-on-the-third'
   const replicaAssignment = [{ partition: 0, replicas: [3] }]
-  await withAdmin({ kafka }, (admin) => admin.createTopics({ topics: [{ topic, replicaAssignment }] }))
+  await withAdmin({ kafka }, async (admin) => {
+    await admin.createTopics({ topics: [{ topic, replicaAssignment }], waitForLeaders: false })
+    await untilServed(admin, topic)
+  })
   await until(areHealthy, { timeout: BUSY_MS })
   await cluster.nodes[2]?.kill()
   await until(async () => (await unhealthy(0)) === '1 partitions have no leader', { timeout: BUSY_MS })
@@ -160,9 +163,11 @@ test('a partition with too few in-sync replicas does not hold up others, and is 
   const topic = connection.named('work')
   const replicaAssignment = [2, 3].map((broker, partition) => ({ partition, replicas: [1, broker] }))
   const configEntries = [{ name: 'min.insync.replicas', value: '2' }]
-  await withAdmin(connection, (admin) =>
-    admin.createTopics({ topics: [{ topic, replicaAssignment, configEntries }] }),
-  )
+  await withAdmin(connection, async (admin) => {
+    const topics = [{ topic, replicaAssignment, configEntries }]
+    await admin.createTopics({ topics, waitForLeaders: false })
+    await untilServed(admin, topic)
+  })
   const producer = closing(await createProducer(connection))
   const write = (partition: number, value: string) =>
     producer.produce([{ topic: 'work', partition, key: 'k', value }])
@@ -190,6 +195,7 @@ const createForeignTopic = (connection: Connection) =>
           replicaAssignment: [1, 2, 3].map((broker, partition) => ({ partition, replicas: [broker] })),
         },
       ],
+      waitForLeaders: false,
     }),
   )
 

@@ -22,12 +22,12 @@ export async function connection(
     ...topic,
   }))
   await createTopics(made, table, config)
-  await withAdmin(made, (admin) => Promise.all(table.map(({ name }) => isServed(admin, made.named(name)))))
+  await withAdmin(made, (admin) => Promise.all(table.map(({ name }) => untilServed(admin, made.named(name)))))
   return made
 }
 
 /** A busy broker serves a new topic only after a while: until then, "this server does not host this topic-partition". */
-const isServed = (admin: Admin, topic: string) => until(() => admin.fetchTopicOffsets(topic))
+export const untilServed = (admin: Admin, topic: string) => until(() => admin.fetchTopicOffsets(topic))
 
 const configOf = (brokers: string): KafkaConfig => ({
   brokers: brokers.split(','),
@@ -60,7 +60,7 @@ export async function topicWith(
   const topics = [{ topic: on.named(name), numPartitions: 1, configEntries }]
   await withAdmin(on, async (admin) => {
     await admin.createTopics({ topics, waitForLeaders: false })
-    await isServed(admin, on.named(name))
+    await untilServed(admin, on.named(name))
   })
 }
 
