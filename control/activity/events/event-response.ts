@@ -4,7 +4,7 @@ import type { Rejected } from '../../../schemas/rejected.ts'
 import { isoTime, timeShape } from '../../api/response.ts'
 import { attemptResponse, attemptShape } from '../attempts.ts'
 import { deadResponse, deadShape } from '../dead/dead-letter.ts'
-import { callJson, rejectedJson, type WriteKeys } from '../live/call-json.ts'
+import { callJson, rejectedJson, type WriteKeys } from '../records/call-json.ts'
 import { DELIVERY_STATES, type DeliveryStatus, REASONS } from './delivery-status.ts'
 import type { Fields } from './matches.ts'
 

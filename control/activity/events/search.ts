@@ -6,9 +6,8 @@ import type { Event } from '../../../schemas/event.ts'
 import type { Rejected } from '../../../schemas/rejected.ts'
 import { EVENTS, REJECTED } from '../../../schemas/topics.ts'
 import { createLimit, createSemaphore } from '../../api/concurrency.ts'
-import { RAW_NEEDED } from '../live/call-json.ts'
-import { sourceOf } from '../live/recent-calls.ts'
-import { beginningOf } from '../records/subject.ts'
+import { RAW_NEEDED } from '../records/call-json.ts'
+import { beginningOf, sourceOf } from '../records/subject.ts'
 import {
   type EventsQuery,
   type Fields,

@@ -1,10 +1,17 @@
 import { createTokenBucket } from '../../../process/token-bucket.ts'
 import { REJECTED } from '../../../schemas/topics.ts'
-import { sse, type Watcher } from './watcher.ts'
+import { sse, type Watcher } from '../stream/watcher.ts'
+
+/** The id of the channel for all sources. No source has this id. */
+export const ALL = ''
+
+export type Receiver = Pick<Watcher, 'send' | 'end'>
 
 /** For one source, or for all. */
 export type Channel = {
-  watchers: Set<Pick<Watcher, 'send' | 'end'>>
+  /** Of its source, or `ALL`. */
+  id: string
+  watchers: Set<Receiver>
   /** `now`: ms of a monotonic clock. Counts calls that watchers do not see. */
   admits(call: { topic: string }, now: number): boolean
   send(message: string): void
@@ -14,7 +21,7 @@ export type Channel = {
   /** @returns how many calls were left out since the last report. */
   reportSkipped(): number
   /** Tells watchers that their source was deleted, and ends their streams. */
-  end(sourceId: string): void
+  end(): void
 }
 
 /** Rejected calls have their own limit: among many accepted ones, they are what people look for. */
@@ -24,18 +31,17 @@ const MAX_SHOWN = 1_000
 export function createChannels() {
   const channels = new Map<string, Channel>()
   return {
-    of(sourceId: string): Channel {
-      const found = channels.get(sourceId) ?? createChannel()
-      channels.set(sourceId, found)
+    of(id: string): Channel {
+      const found = channels.get(id) ?? createChannel(id)
+      channels.set(id, found)
       return found
     },
-    get: (sourceId: string) => channels.get(sourceId),
-    values: () => channels.values(),
-    entries: () => channels.entries(),
+    get: (id: string) => channels.get(id),
+    all: () => channels.values(),
   }
 }
 
-function createChannel(): Channel {
+function createChannel(id: string): Channel {
   const accepted = createTokenBucket({ perSecond: PER_SECOND, burst: PER_SECOND })
   const rejected = createTokenBucket({ perSecond: PER_SECOND, burst: PER_SECOND })
   const watchers: Channel['watchers'] = new Set()
@@ -47,6 +53,7 @@ function createChannel(): Channel {
   }
 
   return {
+    id,
     watchers,
     send,
     admits({ topic }, now) {
@@ -70,8 +77,8 @@ function createChannel(): Channel {
       if (count > 0) send(sse('skipped', { count, reason: 'rate' }))
       return count
     },
-    end(sourceId) {
-      const reason = { code: 'source_deleted', message: `Source ${sourceId} was deleted` }
+    end() {
+      const reason = { code: 'source_deleted', message: `Source ${id} was deleted` }
       for (const watcher of watchers) {
         watcher.send(sse('ended', reason), 'always')
         watcher.end()

@@ -4,16 +4,12 @@ import type { Event } from '../../../schemas/event.ts'
 import type { Rejected } from '../../../schemas/rejected.ts'
 import { REJECTED } from '../../../schemas/topics.ts'
 import { attemptResponse } from '../attempts.ts'
+import { printCall, rejectedJson, type WriteKeys } from '../records/call-json.ts'
 import type { Decode } from '../records/following.ts'
-import { printCall, rejectedJson, type WriteKeys } from './call-json.ts'
-import { type Channel, createChannels } from './channel.ts'
-import { createRecent, type RawCall, rawOf, sourceOf } from './recent-calls.ts'
-import { sse, sseOf, type Watcher } from './watcher.ts'
-
-type Receiver = Pick<Watcher, 'send' | 'end'>
-
-/** All sources. No source has this id. */
-export const ALL = ''
+import { sourceOf } from '../records/subject.ts'
+import { sse, sseOf } from '../stream/watcher.ts'
+import { ALL, type Channel, createChannels, type Receiver } from './channel.ts'
+import { createRecent, type RawCall, rawOf } from './recent-calls.ts'
 
 export type LiveCalls = {
   call(record: TailRecord): void
@@ -21,8 +17,8 @@ export type LiveCalls = {
   /** Earlier calls are recent ones, which are not sent as new. */
   begin(): void
   /** Sends recent calls with their attempts, then new ones. Call `begin` first. */
-  join(watched: string, watcher: Receiver): void
-  leave(watched: string, watcher: Receiver): void
+  join(channelId: string, watcher: Receiver): void
+  leave(channelId: string, watcher: Receiver): void
   /** Call it regularly. */
   reportSkipped(): void
   /** Ends the streams of deleted sources. Call it regularly. */
@@ -44,19 +40,6 @@ export function createLiveCalls(parts: LiveCallsParts): LiveCalls {
   const channels = createChannels()
   let isLive = false
 
-  function show(watched: string, raw: RawCall): void {
-    const channel = channels.of(watched)
-    recent.add(watched, raw)
-    if (channel.watchers.size === 0) return
-    function send(message: string, messageId?: string): void {
-      channel.send(message)
-      // an attempt may arrive before its call
-      if (messageId !== undefined && channel.markShown(messageId))
-        for (const known of renderAttempts(watched, [messageId], parts)) channel.send(known)
-    }
-    renderCall({ watched, raw, onRendered: send }, parts)
-  }
-
   return {
     begin() {
       isLive = true
@@ -65,44 +48,57 @@ export function createLiveCalls(parts: LiveCallsParts): LiveCalls {
     call(record) {
       const sourceId = record.key ? sourceOf(record.key) : ''
       if (!sources.has(sourceId) || record.value === null) return
-      const admitting = [sourceId, ALL].filter(
-        (watched) => !isLive || channels.of(watched).admits(record, now()),
+      const admitting = [channels.of(sourceId), channels.of(ALL)].filter(
+        (channel) => !isLive || channel.admits(record, now()),
       )
       if (admitting.length === 0) return
       const raw = rawOf(record, sourceId)
-      for (const watched of admitting) show(watched, raw)
+      for (const channel of admitting) {
+        recent.add(channel.id, raw)
+        if (channel.watchers.size > 0) sendNew(raw, channel, parts)
+      }
     },
 
     attempt(attempt) {
-      for (const watched of [attempt.sourceId, ALL]) {
-        const channel = channels.get(watched)
+      for (const id of [attempt.sourceId, ALL]) {
+        const channel = channels.get(id)
         if (channel && channel.watchers.size > 0 && channel.isShown(attempt.messageId))
           channel.send(sse('attempt', attemptResponse(attempt)))
       }
     },
 
-    join(watched, watcher) {
-      const channel = channels.of(watched)
-      sendRecent({ watched, watcher, channel, calls: recent.of(watched) }, parts)
+    join(channelId, watcher) {
+      const channel = channels.of(channelId)
+      sendRecent({ watcher, channel, calls: recent.of(channelId) }, parts)
       channel.watchers.add(watcher)
     },
 
-    leave: (watched, watcher) => void channels.get(watched)?.watchers.delete(watcher),
+    leave: (channelId, watcher) => void channels.get(channelId)?.watchers.delete(watcher),
 
     reportSkipped() {
-      for (const channel of channels.values()) onSkipped(channel.reportSkipped())
+      for (const channel of channels.all()) onSkipped(channel.reportSkipped())
     },
 
     endDeleted() {
-      for (const [watched, channel] of channels.entries())
-        if (watched !== ALL && !sources.has(watched)) channel.end(watched)
+      for (const channel of channels.all()) if (channel.id !== ALL && !sources.has(channel.id)) channel.end()
     },
   }
 }
 
-type Joining = { watched: string; watcher: Receiver; channel: Channel; calls: readonly RawCall[] }
+function sendNew(raw: RawCall, channel: Channel, parts: LiveCallsParts): void {
+  renderCall({ raw, channel, onRendered: send }, parts)
 
-function sendRecent({ watched, watcher, channel, calls }: Joining, parts: LiveCallsParts): void {
+  function send(message: string, messageId?: string): void {
+    channel.send(message)
+    // an attempt may arrive before its call
+    if (messageId !== undefined && channel.markShown(messageId))
+      for (const known of renderAttempts([messageId], channel, parts)) channel.send(known)
+  }
+}
+
+type Joining = { watcher: Receiver; channel: Channel; calls: readonly RawCall[] }
+
+function sendRecent({ watcher, channel, calls }: Joining, parts: LiveCallsParts): void {
   const messageIds = new Set<string>()
   let isCollecting = true
   function send(message: string, messageId?: string): void {
@@ -111,24 +107,27 @@ function sendRecent({ watched, watcher, channel, calls }: Joining, parts: LiveCa
     channel.markShown(messageId)
     messageIds.add(messageId)
     // decoded later, because its schema had to be fetched
-    if (!isCollecting) for (const known of renderAttempts(watched, [messageId], parts)) watcher.send(known)
+    if (!isCollecting) for (const known of renderAttempts([messageId], channel, parts)) watcher.send(known)
   }
-  for (const raw of calls) renderCall({ watched, raw, onRendered: send }, parts)
+  for (const raw of calls) renderCall({ raw, channel, onRendered: send }, parts)
   isCollecting = false
-  for (const message of renderAttempts(watched, [...messageIds], parts)) watcher.send(message)
+  for (const message of renderAttempts([...messageIds], channel, parts)) watcher.send(message)
   // clients wait for `ready`, and the messages before it may fill the buffer
   watcher.send(sse('ready', { calls: calls.length }), 'always')
 }
 
-type OnRendered = (message: string, messageId?: string) => void
-type Rendering = { watched: string; raw: RawCall; onRendered: OnRendered }
+type Rendering = {
+  raw: RawCall
+  channel: Pick<Channel, 'id'>
+  onRendered: (message: string, messageId?: string) => void
+}
 
-/** Decodes a call, possibly later. `ALL` adds `sourceId` to each call. */
-function renderCall({ watched, raw, onRendered }: Rendering, parts: LiveCallsParts): void {
+/** Decodes a call, possibly later. The channel of all sources adds `sourceId` to each call. */
+function renderCall({ raw, channel, onRendered }: Rendering, parts: LiveCallsParts): void {
   const { sources, decodeEvent, decodeRejected } = parts
   const id = `${raw.topic}/${raw.partition}/${raw.offset}`
   const { sourceId } = raw
-  const of = watched === ALL ? { sourceId } : {}
+  const of = channel.id === ALL ? { sourceId } : {}
   if (raw.topic === REJECTED)
     decodeRejected(raw.value, (rejected) =>
       onRendered(sse('rejected', { ...of, ...rejectedJson(rejected, sources.get(sourceId)) }, id)),
@@ -141,13 +140,13 @@ const MAX_FIRST_ATTEMPTS = 1_000
 
 /** The latest ones, oldest first. */
 function renderAttempts(
-  watched: string,
   messageIds: readonly string[],
+  { id }: Pick<Channel, 'id'>,
   { attemptsOf }: Pick<LiveCallsParts, 'attemptsOf'>,
 ): string[] {
   return messageIds
     .flatMap((messageId) => [...attemptsOf(messageId)])
-    .filter(({ sourceId }) => watched === ALL || sourceId === watched)
+    .filter(({ sourceId }) => id === ALL || sourceId === id)
     .sort((one, other) => one.startedAt - other.startedAt)
     .slice(-MAX_FIRST_ATTEMPTS)
     .map((attempt) => sse('attempt', attemptResponse(attempt)))

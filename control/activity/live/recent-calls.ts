@@ -4,8 +4,8 @@ import { EVENTS, REJECTED } from '../../../schemas/topics.ts'
 
 export type Recent = {
   /** In any order. */
-  add(sourceId: string, call: RawCall): void
-  of(sourceId: string): readonly RawCall[]
+  add(channelId: string, call: RawCall): void
+  of(channelId: string): readonly RawCall[]
 }
 
 const MAX_COUNT = 50
@@ -14,22 +14,22 @@ const MAX_BYTES_OF_ALL = 16 * 1024 * 1024
 const OVERHEAD = 200
 
 export function createRecent(maxBytesOfAll = MAX_BYTES_OF_ALL): Recent {
-  const sources = new LRUCache<string, { calls: RawCall[]; bytes: number }>({
+  const channels = new LRUCache<string, { calls: RawCall[]; bytes: number }>({
     maxSize: maxBytesOfAll,
     sizeCalculation: ({ bytes }) => bytes,
   })
   return {
-    add(sourceId, call) {
-      const { calls, bytes } = sources.get(sourceId) ?? { calls: [], bytes: 0 }
+    add(channelId, call) {
+      const { calls, bytes } = channels.get(channelId) ?? { calls: [], bytes: 0 }
       calls.splice(calls.findLastIndex(({ timestamp }) => timestamp <= call.timestamp) + 1, 0, call)
       let total = bytes + bytesOf(call)
       while (calls.length > MAX_COUNT || (total > MAX_BYTES && calls.length > 1)) {
         const oldest = calls.shift()
         if (oldest) total -= bytesOf(oldest)
       }
-      sources.set(sourceId, { calls, bytes: total })
+      channels.set(channelId, { calls, bytes: total })
     },
-    of: (sourceId) => sources.get(sourceId)?.calls ?? [],
+    of: (channelId) => channels.get(channelId)?.calls ?? [],
   }
 }
 
@@ -43,15 +43,6 @@ export type RawCall = {
   offset: number
   timestamp: number
   value: Buffer
-}
-
-/**
- * Decodes only the source, because most sources have no watchers.
- * @param key `source/user`, or `source` for rejected calls.
- */
-export function sourceOf(key: Buffer): string {
-  const slash = key.indexOf('/')
-  return key.toString('latin1', 0, slash < 0 ? key.length : slash)
 }
 
 export function rawOf({ topic, value, partition, offset, timestamp }: TailRecord, sourceId: string): RawCall {

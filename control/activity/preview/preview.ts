@@ -11,7 +11,7 @@ import { isoTime, timeShape } from '../../api/response.ts'
 import type { Searching, SearchParts } from '../events/search.ts'
 import { decoded } from '../events/search.ts'
 import type { Part, Searched } from '../events/search-backwards.ts'
-import { sourceOf } from '../live/recent-calls.ts'
+import { sourceOf } from '../records/subject.ts'
 
 const MAX_EVENTS = 200
 

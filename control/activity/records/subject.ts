@@ -9,6 +9,15 @@ export function subjectOf({ type, body }: Pick<Delivery, 'type' | 'body'>, key: 
   return { event: nameIn(type, body), user: key.slice(key.indexOf('/') + 1) || null }
 }
 
+/**
+ * Decodes only the source, because most records are skipped for it.
+ * @param key `source/user`, or `source` for rejected calls.
+ */
+export function sourceOf(key: Buffer): string {
+  const slash = key.indexOf('/')
+  return key.toString('latin1', 0, slash < 0 ? key.length : slash)
+}
+
 const TEXT = String.raw`"[^"\\]*(?:\\.[^"\\]*)*"`
 /** The start of a track event that `render` wrote, where the name follows the user. */
 const NAMED = new RegExp(

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { callJson } from '../../../control/activity/live/call-json.ts'
+import { callJson } from '../../../control/activity/records/call-json.ts'
 import { callShape, testEvent } from '../../../control/settings/test-call.ts'
 import { render } from '../../../delivery/render.ts'
 import { accept } from '../../../ingest/call/accept.ts'

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { createRecent, sourceOf } from '../../../../control/activity/live/recent-calls.ts'
+import { createRecent } from '../../../../control/activity/live/recent-calls.ts'
+import { sourceOf } from '../../../../control/activity/records/subject.ts'
 import { EVENTS } from '../../../../schemas/topics.ts'
 
 const call = (timestamp: number, bytes = 10) => ({

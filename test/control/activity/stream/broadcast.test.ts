@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { type BroadcastOptions, createBroadcast } from '../../../../control/activity/live/broadcast.ts'
+import { type BroadcastOptions, createBroadcast } from '../../../../control/activity/stream/broadcast.ts'
 import { api, VIEW } from '../../api.ts'
 import { aLagItem, lagHeld } from '../../lag-in-memory.ts'
 

@@ -25,34 +25,20 @@ const FLUSH_MS = 1_000
 
 export function openWatcher({ onSkipped, onClosed }: WatcherOptions): Watcher {
   let skipped = 0
-  let wasRead = true
-  let missedHeartbeats = 0
   let ended = false
 
   const stream = new Readable({
     highWaterMark: LOW_WATER,
     read() {
-      wasRead = true
+      heartbeat.onRead()
       if (skipped === 0 || ended) return
       const count = skipped
       skipped = 0
       stream.push(sse('skipped', { count, reason: 'slow' }))
     },
   })
-
-  function beat(): void {
-    if (ended) return
-    missedHeartbeats = wasRead || stream.readableLength === 0 ? 0 : missedHeartbeats + 1
-    wasRead = false
-    if (missedHeartbeats >= MAX_MISSED_HEARTBEATS) stream.destroy()
-    else if (stream.readableLength === 0) stream.push(HEARTBEAT)
-  }
-
-  const beating = setInterval(beat, HEARTBEAT_MS)
-  stream.once('close', () => {
-    clearInterval(beating)
-    onClosed()
-  })
+  const heartbeat = startHeartbeat(stream)
+  stream.once('close', onClosed)
   stream.push(RETRY)
 
   return {
@@ -69,10 +55,33 @@ export function openWatcher({ onSkipped, onClosed }: WatcherOptions): Watcher {
     end() {
       if (ended || stream.destroyed) return
       ended = true
+      heartbeat.stop()
       stream.push(null)
       setTimeout(() => stream.destroy(), FLUSH_MS).unref()
     },
     isClosed: () => stream.destroyed,
+  }
+}
+
+/** Destroys the stream when its client is gone. */
+function startHeartbeat(stream: Readable): { onRead(): void; stop(): void } {
+  let wasRead = true
+  let missed = 0
+
+  const beating = setInterval(() => {
+    missed = wasRead || stream.readableLength === 0 ? 0 : missed + 1
+    wasRead = false
+    if (missed >= MAX_MISSED_HEARTBEATS) stream.destroy()
+    else if (stream.readableLength === 0) stream.push(HEARTBEAT)
+  }, HEARTBEAT_MS)
+
+  const stop = () => clearInterval(beating)
+  stream.once('close', stop)
+  return {
+    onRead() {
+      wasRead = true
+    },
+    stop,
   }
 }
 

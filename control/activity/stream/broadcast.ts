@@ -1,12 +1,8 @@
-import type { Readable } from 'node:stream'
+import type { Watchable } from './response.ts'
 import { type EventName, openWatcher, sse, type Watcher } from './watcher.ts'
 
 /** Sends the current state at once and after every change. */
-export type Broadcast = {
-  watch(): Readable | 'too_many'
-  watchers(): number
-  end(): void
-}
+export type Broadcast = Watchable & { end(): void }
 
 export type BroadcastOptions = {
   /** By event; undefined if unknown, sent as `unavailable`. */
@@ -27,15 +23,8 @@ export function createBroadcast(options: BroadcastOptions): Broadcast {
   let sending: NodeJS.Timeout | undefined
   let hasEnded = false
 
-  const messages = () =>
-    Object.entries(current).map(([event, state]) => {
-      const data = state()
-      // the keys are event names
-      return [event, data ? sse(event as EventName, data) : sse('unavailable', { event })] as const
-    })
-
   function sendChanges(): void {
-    for (const [event, message] of messages()) {
+    for (const [event, message] of messagesOf(current)) {
       if (sent.get(event) === message) continue
       sent.set(event, message)
       for (const watcher of watchers) watcher.send(message)
@@ -46,7 +35,7 @@ export function createBroadcast(options: BroadcastOptions): Broadcast {
     // without watchers, `sent` is out of date
     if (watchers.size === 0) sent.clear()
     watchers.add(watcher)
-    for (const [event, message] of messages()) {
+    for (const [event, message] of messagesOf(current)) {
       if (watchers.size === 1) sent.set(event, message)
       watcher.send(message)
     }
@@ -74,3 +63,10 @@ export function createBroadcast(options: BroadcastOptions): Broadcast {
     },
   }
 }
+
+const messagesOf = (current: BroadcastOptions['current']) =>
+  Object.entries(current).map(([event, state]) => {
+    const data = state()
+    // the keys are event names
+    return [event, data ? sse(event as EventName, data) : sse('unavailable', { event })] as const
+  })
