@@ -6,7 +6,7 @@ import { type History, historyOf } from '../events/history.ts'
 import { mergeAttempts, type Trace } from '../events/trace.ts'
 import { matchesStatus } from '../records/query-fields.ts'
 import type { DeliveriesQuery, Listed } from './listed.ts'
-import type { DeliverySearch } from './search.ts'
+import type { DeliverySearch, Select } from './search.ts'
 
 /** `attempts`: known ones, oldest first. `nextAttemptAt`: ms since 1970. */
 export type Status = {
@@ -32,17 +32,6 @@ function statusOf(
   const dead = known.dead && known.dead.time >= since ? known.dead : undefined
   const { state, nextAttemptAt } = stateOf(routedAt, { ...known, attempts, dead, isRouted: true }, ladder)
   return { state: state ?? 'unknown', attempts, nextAttemptAt, dead }
-}
-
-export function statusFilter({
-  state,
-  status,
-}: Pick<DeliveriesQuery, 'state' | 'status'>): ((of: Status) => boolean) | undefined {
-  if (state === undefined && status === undefined) return undefined
-  const isStatus = status === undefined ? undefined : matchesStatus(status)
-  return (of) =>
-    (state === undefined || of.state === state) &&
-    (!isStatus || of.attempts.some((each) => isStatus(each.status)) || !!of.dead?.statuses.some(isStatus))
 }
 
 export type StatusParts = Parameters<typeof historyOf>[1] & {
@@ -102,4 +91,68 @@ async function withWaiting(
     if (status) statuses.set(listed, { ...status, state: 'waiting' })
   }
   return statuses
+}
+
+type StatusLookUp = {
+  /** Undefined if the query selects by neither state nor status. */
+  select: Select | undefined
+  /** @param listed items that `select` has selected, in their order. */
+  of(listed: readonly Listed[]): Promise<(readonly [Listed, Status])[]>
+  /** How many deliveries `select` left out because their attempts are not known. */
+  unknown(): number
+}
+
+/** For one search. Looks up each status once. */
+export function createStatusLookUp(query: DeliveriesQuery, parts: StatusParts): StatusLookUp {
+  const selected = new Map<Listed, Status>()
+  const filter = statusFilter(query)
+  let unknown = 0
+
+  async function select(listed: readonly Listed[]): Promise<ReadonlySet<Listed>> {
+    for (const [each, status] of await statusesOf(listed, parts))
+      if (filter?.(status)) selected.set(each, status)
+      else if (status.state === 'unknown') unknown += 1
+    return new Set(listed.filter((each) => selected.has(each)))
+  }
+
+  return {
+    select: filter && select,
+    async of(listed) {
+      const known = filter ? selected : await statusesOf(listed, parts)
+      const statuses = listed.flatMap((each) => {
+        const status = known.get(each)
+        return status ? [[each, status] as const] : []
+      })
+      return withAttempts(statuses, parts)
+    },
+    unknown: () => unknown,
+  }
+}
+
+function statusFilter({
+  state,
+  status,
+}: Pick<DeliveriesQuery, 'state' | 'status'>): ((of: Status) => boolean) | undefined {
+  if (state === undefined && status === undefined) return undefined
+  const isStatus = status === undefined ? undefined : matchesStatus(status)
+  return (of) =>
+    (state === undefined || of.state === state) &&
+    (!isStatus || of.attempts.some((each) => isStatus(each.status)) || !!of.dead?.statuses.some(isStatus))
+}
+
+/** States of dead letters are known without their attempts, which may be too old to be in memory. */
+async function withAttempts(
+  statuses: readonly (readonly [Listed, Status])[],
+  parts: StatusParts,
+): Promise<(readonly [Listed, Status])[]> {
+  const unexplained = statuses.filter(([, { dead, attempts }]) => dead && attempts.length === 0)
+  const found = await statusesOf(
+    unexplained.map(([each]) => each),
+    parts,
+    true,
+  )
+  return statuses.map(([each, status]) => {
+    const attempts = found.get(each)?.attempts ?? status.attempts
+    return [each, { ...status, attempts }] as const
+  })
 }
