@@ -51,33 +51,14 @@ export async function openActivity(parts: Parts): Promise<Opened> {
   const figures = createFigures(Date.now)
   const health = createHealth({ destinations: settings.destinations, figures, now: Date.now })
   const decoding = await openDecoding(parts)
-  const { attempt, delivery, event, rejected } = decoding
-  const [attempts, dead, faults, { events, latestEvents, deliveries, trace, closeReaders }] =
-    await Promise.all([
-      followAttempts({
-        ...attempt,
-        connection,
-        onRead(read) {
-          figures.attempt(read)
-          health.attempt(read)
-        },
-        onFatal,
-      }),
-      followDead({ ...delivery, connection, onRead: figures.deadLetter, onFatal }),
-      followFaults({ connection, onFatal, now: Date.now }),
-      openReading({ connection, delivery: config.delivery, decoding, onFatal }),
-    ])
-  closing.adopt(attempts, close)
-  closing.adopt(dead, close)
-  closing.adopt(faults, close)
+  const [{ attempts, dead, faults }, { closeReaders, ...searches }] = await Promise.all([
+    followTopics(parts, { decoding, figures, health }),
+    openReading({ connection, delivery: config.delivery, decoding, onFatal }),
+  ])
   closing.defer(closeReaders)
-  watchHeld({
-    [ATTEMPTS]: () => attempts.recent.all().length,
-    [DEAD]: () => dead.recent.all().length,
-  })
-  const live = openLive(parts, { attempts, event, rejected })
+  const live = openLive(parts, { ...decoding, attempts })
   const ingestRate = openIngestRate(parts)
-  const since = openReadBack(parts, { attempts, attempt, dead, figures })
+  const since = openReadBack(parts, { ...decoding, attempts, dead, figures })
   void Promise.all([settings.loaded, attempts.loaded]).then(
     () => health.begin(attempts.recent.all().map(({ attempt }) => attempt)),
     // unreadable settings end the process elsewhere
@@ -88,10 +69,7 @@ export async function openActivity(parts: Parts): Promise<Opened> {
     dead,
     faults,
     live,
-    events,
-    latestEvents,
-    deliveries,
-    trace,
+    ...searches,
     health,
     figures: { ...figures, since },
     ingestRate,
@@ -99,6 +77,7 @@ export async function openActivity(parts: Parts): Promise<Opened> {
   }
 }
 
+type Decodings = Awaited<ReturnType<typeof openDecoding>>
 type Decoding<T> = { codec: Codec<T>; onUnreadable: (reason: Unreadable) => void }
 
 async function openDecoding({ config, connection, onAway }: Parts) {
@@ -116,9 +95,33 @@ async function openDecoding({ config, connection, onAway }: Parts) {
   return { attempt, delivery, event, rejected }
 }
 
+type Following = { decoding: Decodings; figures: Figures; health: Pick<Health, 'attempt'> }
+
+/** What is held in memory of topics. */
+async function followTopics(
+  { connection, closing, onFatal }: Parts,
+  { decoding: { attempt, delivery }, figures, health }: Following,
+) {
+  function onRead(read: Attempt): void {
+    figures.attempt(read)
+    health.attempt(read)
+  }
+  const [attempts, dead, faults] = await Promise.all([
+    followAttempts({ ...attempt, connection, onRead, onFatal }),
+    followDead({ ...delivery, connection, onRead: figures.deadLetter, onFatal }),
+    followFaults({ connection, onFatal, now: Date.now }),
+  ])
+  for (const followed of [attempts, dead, faults]) closing.adopt(followed, close)
+  watchHeld({
+    [ATTEMPTS]: () => attempts.recent.all().length,
+    [DEAD]: () => dead.recent.all().length,
+  })
+  return { attempts, dead, faults }
+}
+
 type Reading = Pick<Parts, 'connection' | 'onFatal'> & {
   delivery: Ladder & { responseTimeoutMs: number }
-  decoding: Awaited<ReturnType<typeof openDecoding>>
+  decoding: Decodings
 }
 
 /** Readers of topics that are searched on demand. */

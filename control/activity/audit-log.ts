@@ -11,7 +11,7 @@ import type { Caller } from '../api/auth/tokens.ts'
 import { addPath, operation } from '../api/operation.ts'
 import { pageOf } from '../api/pagination.ts'
 import { type ApiResponse, isoTime, timeShape } from '../api/response.ts'
-import { createSearching } from './events/search.ts'
+import { createSearching, type Searching } from './events/search.ts'
 import type { Part } from './events/search-backwards.ts'
 import {
   answered,
@@ -87,31 +87,6 @@ export type AuditRouteParts = {
 export function auditRoutes(api: FastifyInstance, parts: AuditRouteParts): void {
   const searching = createSearching(parts.openOffsets)
   const limitViewers = createViewerLimit()
-
-  async function search(
-    { limit, cursor, since, until, ...wanted }: AuditQuery,
-    caller: Caller,
-  ): Promise<ApiResponse> {
-    const { read } = await parts.readerOf(AUDIT)
-    // by each record's own time: the search counts records after one from a fast clock as just as late
-    const find: Part<AuditRecord>['find'] = (value, _, { timestamp }) =>
-      isWithin({ time: timestamp }, { since, until }) ? matching(value, wanted) : undefined
-    const begin = () =>
-      searching<AuditRecord>({
-        parts: [{ topic: AUDIT, isSearched: () => true, read, find }],
-        limit,
-        cursor,
-        since,
-        until: until && until + MAX_SKEW_MS,
-        isNarrow: Object.values(wanted).some((each) => each !== undefined),
-      })
-    const found = namesUser(wanted) ? searchForUser(caller, parts, begin) : begin()
-    if (!found) return tooManySearches
-    const { items, next, searchedSince } = await found
-    const searched = isoTime(searchedSince)
-    return { status: 200, body: { items: items.map(entryOf), next, searchedSince: searched } }
-  }
-
   addPath(api, '/audit', {
     GET: operation({
       summary: 'Show who changed what',
@@ -130,12 +105,38 @@ export function auditRoutes(api: FastifyInstance, parts: AuditRouteParts): void 
       handle({ query, caller }) {
         return answered(
           [],
-          () => limitViewers(caller.who, () => search(query, caller)),
+          () => limitViewers(caller.who, () => search(query, { ...parts, searching, caller })),
           (err) => parts.log.warn({ err }, 'the audit log could not be read'),
         )
       },
     }),
   })
+}
+
+type Asking = AuditRouteParts & { searching: Searching; caller: Caller }
+
+async function search(
+  { limit, cursor, since, until, ...wanted }: AuditQuery,
+  { searching, caller, ...parts }: Asking,
+): Promise<ApiResponse> {
+  const { read } = await parts.readerOf(AUDIT)
+  // by each record's own time: the search counts records after one from a fast clock as just as late
+  const find: Part<AuditRecord>['find'] = (value, _, { timestamp }) =>
+    isWithin({ time: timestamp }, { since, until }) ? matching(value, wanted) : undefined
+  const begin = () =>
+    searching<AuditRecord>({
+      parts: [{ topic: AUDIT, isSearched: () => true, read, find }],
+      limit,
+      cursor,
+      since,
+      until: until && until + MAX_SKEW_MS,
+      isNarrow: Object.values(wanted).some((each) => each !== undefined),
+    })
+  const found = namesUser(wanted) ? searchForUser(caller, parts, begin) : begin()
+  if (!found) return tooManySearches
+  const { items, next, searchedSince } = await found
+  const searched = isoTime(searchedSince)
+  return { status: 200, body: { items: items.map(entryOf), next, searchedSince: searched } }
 }
 
 /** The id of a suppression is made from its user. */

@@ -63,7 +63,7 @@ export function createScheduler(parts: SchedulerParts): {
   startPending(): void
   running(): number
 } {
-  const { tasks, perform, owns, log, now } = parts
+  const { tasks, owns, now } = parts
   /** By task key. */
   const queueOfRunning = new Map<string, string>()
   const backoffs = new Map<string, Backoff>()
@@ -84,38 +84,43 @@ export function createScheduler(parts: SchedulerParts): {
     const key = taskKey(task)
     queueOfRunning.set(key, queueOf(task))
     const backoff = backoffs.get(key) ?? NO_BACKOFF
-    const next = await performOnce(task, backoff)
+    const next = await performOnce(task, backoff, parts)
     if (next) backoffs.set(key, next)
     else backoffs.delete(key)
     queueOfRunning.delete(key)
     startPending()
   }
 
-  /** @returns the wait after a failure. */
-  async function performOnce(task: Task, backoff: Backoff): Promise<Backoff | undefined> {
-    const { kind, id } = task
-    const isOwned = () => owns() && tasks.pending.has(taskKey(task))
-    let isReached = false
-    try {
-      // another process may have finished it and later ones, which a repetition would undo
-      await tasks.table.caughtUp()
-      isReached = true
-      // `task` may be of a write that failed and was decided again: only its newest record counts
-      const current = tasks.pending.get(taskKey(task))
-      if (!current || !owns()) return undefined
-      const end = await perform(current, isOwned).catch((error: unknown) =>
-        failed(current, causeOf(error, backoff)),
-      )
-      if (end) await writeEnd(end, parts)
-      return undefined
-    } catch (err) {
-      log.warn({ err, kind, id }, 'a task failed and will be retried')
-      // an outage of Kafka does not count
-      return afterFailure(isReached ? backoff : NO_BACKOFF, now())
-    }
-  }
-
   return { startPending, running: () => queueOfRunning.size }
+}
+
+/** @returns the wait after a failure. */
+async function performOnce(
+  task: Task,
+  backoff: Backoff,
+  parts: SchedulerParts,
+): Promise<Backoff | undefined> {
+  const { tasks, perform, owns, log, now } = parts
+  const { kind, id } = task
+  const isOwned = () => owns() && tasks.pending.has(taskKey(task))
+  let isReached = false
+  try {
+    // another process may have finished it and later ones, which a repetition would undo
+    await tasks.table.caughtUp()
+    isReached = true
+    // `task` may be of a write that failed and was decided again: only its newest record counts
+    const current = tasks.pending.get(taskKey(task))
+    if (!current || !owns()) return undefined
+    const end = await perform(current, isOwned).catch((error: unknown) =>
+      failed(current, causeOf(error, backoff)),
+    )
+    if (end) await writeEnd(end, parts)
+    return undefined
+  } catch (err) {
+    log.warn({ err, kind, id }, 'a task failed and will be retried')
+    // an outage of Kafka does not count
+    return afterFailure(isReached ? backoff : NO_BACKOFF, now())
+  }
 }
 
 /** @throws the error if a retry may help. */

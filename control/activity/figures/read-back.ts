@@ -14,10 +14,12 @@ export type ReadBack = {
   close(): Promise<void>
 }
 
+type PastReader = Pick<Reader, 'read' | 'close'> & { offsets: Pick<Offsets, 'at' | 'bounds' | 'close'> }
+
 export type ReadBackOptions = {
   /** Records before these tails are read here. */
   begun: readonly Begun[]
-  open: () => Promise<Pick<Reader, 'read' | 'close'> & { offsets: Pick<Offsets, 'at' | 'bounds' | 'close'> }>
+  open: () => Promise<PastReader>
   /** Called once per record, in no order. Must not throw or store the value. */
   onRecord: (value: Buffer | null) => void
   onFailed: (error: unknown) => void
@@ -57,7 +59,7 @@ export function readBack(options: ReadBackOptions): ReadBack {
     onRecord(value)
   }
 
-  async function readAll({ read, offsets }: Awaited<ReturnType<typeof open>>): Promise<void> {
+  async function readAll({ read, offsets }: PastReader): Promise<void> {
     if (current) await dropRemoved(current.ranges, offsets)
     while (!isOver()) {
       current ??= await backlog.next(offsets)
@@ -74,19 +76,14 @@ export function readBack(options: ReadBackOptions): ReadBack {
   }
 
   async function run(): Promise<void> {
-    while (!isOver()) {
-      let reader: Awaited<ReturnType<typeof open>> | undefined
+    while (!isOver())
       try {
-        reader = await open()
-        await readAll(reader)
+        await withReader(open, readAll)
       } catch (error) {
         if (closing.signal.aborted) return
         onFailed(error)
         await pause(retryMs)
-      } finally {
-        await Promise.all([reader?.close(), reader?.offsets.close()])
       }
-    }
   }
 
   const running = run()
@@ -96,6 +93,18 @@ export function readBack(options: ReadBackOptions): ReadBack {
       closing.abort()
       await within(CLOSE_MS, running)
     },
+  }
+}
+
+async function withReader(
+  open: () => Promise<PastReader>,
+  use: (reader: PastReader) => Promise<void>,
+): Promise<void> {
+  const reader = await open()
+  try {
+    await use(reader)
+  } finally {
+    await Promise.all([reader.close(), reader.offsets.close()])
   }
 }
 

@@ -7,9 +7,8 @@ import { isoTime, refusalResponse, timeShape } from '../../api/response.ts'
 import type { AttemptRouteParts } from '../attempts.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
 import { type IngestRouteParts, ingestRateOf } from '../figures/ingest-rate.ts'
-import { countSkipped } from '../metrics.ts'
 import { areLoadedSoon, loading, unreachable } from '../records/following.ts'
-import { createBroadcast } from '../stream/broadcast.ts'
+import { serveBroadcast } from '../stream/broadcast.ts'
 import { STREAM, streamed } from '../stream/response.ts'
 import { BREAKER_STATES } from './breakers.ts'
 import { type DestinationHealth, type Health, WEBHOOK_STATES, type WebhookHealth } from './health.ts'
@@ -27,14 +26,7 @@ export function healthRoutes(api: FastifyInstance, parts: HealthRouteParts): voi
   const isLoaded = () => areLoadedSoon([parts.attempts, parts.dead])
   const isFresh = () => parts.attempts.isFresh() && parts.dead.isFresh()
   const overview = () => (isFresh() ? overviewResponse(destinations, health) : undefined)
-  const broadcast = createBroadcast({
-    current: {
-      health: overview,
-      ingest: () => ingestRateOf(ingestRate),
-    },
-    onSkipped: countSkipped('slow'),
-  })
-  api.addHook('preClose', async () => broadcast.end())
+  const broadcast = serveBroadcast(api, { health: overview, ingest: () => ingestRateOf(ingestRate) })
 
   addPath(api, '/health', {
     GET: operation({

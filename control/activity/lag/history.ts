@@ -21,28 +21,6 @@ export function createHistory(observations: number): History {
   let held = new Map<string, Held>()
   let heldAt = Number.NEGATIVE_INFINITY
 
-  function observed(seen: PartitionOffsets, position: number): Held {
-    const { owned, metadata, end } = seen
-    const front = upTo(seen, seen.front)
-    const before = held.get(keyOf(seen))
-    if (!before) return { end, front, metadata, position, window: [] }
-    const observation = {
-      position,
-      owned,
-      committed: position !== before.position || metadata !== before.metadata,
-      behind: Math.max(0, before.front - position),
-    }
-    return { end, front, metadata, position, window: [...before.window, observation].slice(-observations) }
-  }
-
-  /** Deferrals of a batch are not in the order of their times, so a rung's front may be smaller than before. */
-  function neverBack(seen: PartitionOffsets, at: number): PartitionOffsets {
-    const before = held.get(keyOf(seen))
-    // otherwise the clock was set back, or the topic created again
-    const isLater = before && at >= heldAt && seen.end >= before.end
-    return isLater ? { ...seen, front: Math.max(seen.front, before.front) } : seen
-  }
-
   function itemOf(seen: PartitionOffsets, { position, window }: Held, at: number): LagItem {
     const { partition, committed } = seen
     const { group, topic } = seen.groupTopic
@@ -58,11 +36,12 @@ export function createHistory(observations: number): History {
     add({ at, seen }) {
       curves.keepOnly(new Set(seen.map(({ groupTopic }) => groupTopic.topic)))
       const now = new Map<string, Held>()
+      const isClockBack = at < heldAt
       const items = seen.map((found) => {
-        const each = neverBack(found, at)
-        const position = positionOf(each)
+        const before = held.get(keyOf(found))
+        const each = before && !isClockBack ? neverBack(found, before) : found
         curves.of(each.groupTopic.topic, each.partition).add({ offset: each.front, at })
-        const next = observed(each, position)
+        const next = observed(each, before, observations)
         now.set(keyOf(each), next)
         return itemOf(each, next, at)
       })
@@ -71,6 +50,27 @@ export function createHistory(observations: number): History {
       return items
     },
   }
+}
+
+/** Deferrals of a batch are not in the order of their times, so a rung's front may be smaller than before. */
+function neverBack(seen: PartitionOffsets, before: Held): PartitionOffsets {
+  const isNewTopic = seen.end < before.end
+  return isNewTopic ? seen : { ...seen, front: Math.max(seen.front, before.front) }
+}
+
+/** @param observations how many to keep. */
+function observed(seen: PartitionOffsets, before: Held | undefined, observations: number): Held {
+  const { owned, metadata, end } = seen
+  const front = upTo(seen, seen.front)
+  const position = positionOf(seen)
+  if (!before) return { end, front, metadata, position, window: [] }
+  const observation = {
+    position,
+    owned,
+    committed: position !== before.position || metadata !== before.metadata,
+    behind: Math.max(0, before.front - position),
+  }
+  return { end, front, metadata, position, window: [...before.window, observation].slice(-observations) }
 }
 
 function secondsOf(

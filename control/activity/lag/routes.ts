@@ -3,9 +3,8 @@ import { z } from 'zod'
 import { addPath, operation } from '../../api/operation.ts'
 import { isoTime, timeShape } from '../../api/response.ts'
 import { type IngestRouteParts, ingestRateOf } from '../figures/ingest-rate.ts'
-import { countSkipped } from '../metrics.ts'
 import { isLoadedSoon, loading, unreachable } from '../records/following.ts'
-import { createBroadcast } from '../stream/broadcast.ts'
+import { serveBroadcast } from '../stream/broadcast.ts'
 import { STREAM, streamed } from '../stream/response.ts'
 import type { Lag, Report } from './follow.ts'
 import { faultShape, type LogFaults } from './log-faults.ts'
@@ -56,17 +55,14 @@ const answerShape = z.strictObject({
 
 export function lagRoutes(api: FastifyInstance, { lag, tasks, faults, ingestRate }: LagRouteParts): void {
   const respond = (report: Report, query: LagQuery = {}) => lagResponse(report, { tasks, faults, query })
-  const broadcast = createBroadcast({
-    current: {
-      lag() {
-        const report = lag.latest()
-        return report && respond(report)
-      },
-      ingest: () => ingestRateOf(ingestRate),
+  const broadcast = serveBroadcast(api, {
+    lag() {
+      const report = lag.latest()
+      return report && respond(report)
     },
-    onSkipped: countSkipped('slow'),
+    ingest: () => ingestRateOf(ingestRate),
   })
-  api.addHook('preClose', async () => broadcast.end())
+
   addPath(api, '/lag', {
     GET: operation({
       summary: 'Show how far each consumer group is behind',

@@ -1,3 +1,5 @@
+import type { FastifyInstance } from 'fastify'
+import { countSkipped } from '../metrics.ts'
 import type { Watchable } from './response.ts'
 import { type EventName, openWatcher, sse, type Watcher } from './watcher.ts'
 
@@ -62,6 +64,13 @@ export function createBroadcast(options: BroadcastOptions): Broadcast {
       for (const watcher of watchers) watcher.end()
     },
   }
+}
+
+/** Ends with the server. */
+export function serveBroadcast(api: FastifyInstance, current: BroadcastOptions['current']): Broadcast {
+  const broadcast = createBroadcast({ current, onSkipped: countSkipped('slow') })
+  api.addHook('preClose', async () => broadcast.end())
+  return broadcast
 }
 
 const messagesOf = (current: BroadcastOptions['current']) =>

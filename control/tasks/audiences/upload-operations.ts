@@ -67,7 +67,7 @@ const errorCodes = [
 ] as const
 
 export function uploadOperations(parts: ComputationRouteParts, shutdown: AbortSignal) {
-  const { put, patch } = createUploader(parts, shutdown)
+  const uploading = { ...parts, sync: createSyncer(parts), shutdown }
   const members = {
     PUT: operation({
       summary: 'Set all members of an audience',
@@ -79,12 +79,15 @@ export function uploadOperations(parts: ComputationRouteParts, shutdown: AbortSi
       responses: putResponses,
       errorCodes: [...errorCodes, 'empty_upload'],
       handle: (request) =>
-        put(request, {
-          kind: 'audience',
-          readLine: formatOf(request) === 'ndjson' ? jsonMember : plainMember,
-          mayBeEmpty: request.query.allowEmpty === 'true',
-          query: request.query,
-        }),
+        put(
+          request,
+          {
+            kind: 'audience',
+            readLine: formatOf(request) === 'ndjson' ? jsonMember : plainMember,
+            mayBeEmpty: request.query.allowEmpty === 'true',
+          },
+          uploading,
+        ),
     }),
     PATCH: operation({
       summary: 'Add and remove members of an audience',
@@ -92,7 +95,7 @@ export function uploadOperations(parts: ComputationRouteParts, shutdown: AbortSi
       body: json(patchShape),
       responses,
       errorCodes: ['not_found', 'sync_running', 'partitions_changed', 'storage_full'],
-      handle: patch,
+      handle: (request) => patch(request, uploading),
     }),
   }
   const values = {
@@ -105,8 +108,7 @@ export function uploadOperations(parts: ComputationRouteParts, shutdown: AbortSi
       body: lines,
       responses: putResponses,
       errorCodes,
-      handle: (request) =>
-        put(request, { kind: 'trait', readLine: traitValue, mayBeEmpty: true, query: request.query }),
+      handle: (request) => put(request, { kind: 'trait', readLine: traitValue, mayBeEmpty: true }, uploading),
     }),
   }
   return { members, values }
@@ -134,66 +136,67 @@ type Putting = {
   /** Any format but CSV. */
   readLine: ReadLine
   mayBeEmpty: boolean
-  query: z.output<typeof valuesQueryShape>
 }
 
-function createUploader(parts: ComputationRouteParts, shutdown: AbortSignal) {
-  const sync = createSyncer(parts)
+type Uploading = ComputationRouteParts & { sync: ReturnType<typeof createSyncer>; shutdown: AbortSignal }
 
-  async function put(request: ApiRequest, putting: Putting): Promise<ApiResponse> {
-    const { kind, readLine, mayBeEmpty, query } = putting
-    const { caller, params } = request
-    const of = { kind, id: params.id }
-    const computation = await computationOf(of, parts)
-    if ('status' in computation) return computation
-    const format = formatOf(request)
-    if (!format) return wrongType(LINES)
-    const read = textOf(request, LINES)
-    if ('refused' in read) return read.refused
-    const dryRun = query.dryRun === 'true'
-    const invalid = createInvalidLines()
-    const onInvalid = dryRun || query.skipInvalid === 'true' ? invalid.onInvalid : undefined
-    return sync({
-      caller,
-      of,
-      computation,
-      changes:
-        format === 'csv' ? csvChanges(read.text, kind, onInvalid) : changesIn(read.text, readLine, onInvalid),
-      invalid,
-      // a trait's upload lists some users, an audience's all members
-      others: kind === 'audience' ? 'removed' : 'stay',
-      dryRun,
-      mayBeEmpty,
-      mayRemoveMany: query.allowRemovals === 'true',
-      timeoutMs: waitPreference(request),
-      shutdown,
-    })
-  }
+async function put(
+  request: ApiRequest<z.output<typeof valuesQueryShape>>,
+  { kind, readLine, mayBeEmpty }: Putting,
+  { sync, shutdown, ...parts }: Uploading,
+): Promise<ApiResponse> {
+  const { caller, params, query } = request
+  const of = { kind, id: params.id }
+  const computation = await computationOf(of, parts)
+  if ('status' in computation) return computation
+  const format = formatOf(request)
+  if (!format) return wrongType(LINES)
+  const read = textOf(request, LINES)
+  if ('refused' in read) return read.refused
+  const dryRun = query.dryRun === 'true'
+  const invalid = createInvalidLines()
+  const onInvalid = dryRun || query.skipInvalid === 'true' ? invalid.onInvalid : undefined
+  return sync({
+    caller,
+    of,
+    computation,
+    changes:
+      format === 'csv' ? csvChanges(read.text, kind, onInvalid) : changesIn(read.text, readLine, onInvalid),
+    invalid,
+    // a trait's upload lists some users, an audience's all members
+    others: kind === 'audience' ? 'removed' : 'stay',
+    dryRun,
+    mayBeEmpty,
+    mayRemoveMany: query.allowRemovals === 'true',
+    timeoutMs: waitPreference(request),
+    shutdown,
+  })
+}
 
-  async function patch({ caller, params: { id }, headers, body }: ApiRequest): Promise<ApiResponse> {
-    if (readAsStream(body)) return wrongType('Send JSON with Content-Type: application/json')
-    const of = { kind: 'audience', id } as const
-    const computation = await computationOf(of, parts)
-    if ('status' in computation) return computation
-    const read = readPatch(body)
-    if ('faults' in read) return invalid(read.faults)
-    return sync({
-      caller,
-      of,
-      computation,
-      others: 'stay',
-      changes: [read.changes],
-      invalid: createInvalidLines(),
-      dryRun: false,
-      mayBeEmpty: true,
-      // it names them
-      mayRemoveMany: true,
-      timeoutMs: waitPreference({ headers }),
-      shutdown,
-    })
-  }
-
-  return { put, patch }
+async function patch(
+  { caller, params: { id }, headers, body }: ApiRequest,
+  { sync, shutdown, ...parts }: Uploading,
+): Promise<ApiResponse> {
+  if (readAsStream(body)) return wrongType('Send JSON with Content-Type: application/json')
+  const of = { kind: 'audience', id } as const
+  const computation = await computationOf(of, parts)
+  if ('status' in computation) return computation
+  const read = readPatch(body)
+  if ('faults' in read) return invalid(read.faults)
+  return sync({
+    caller,
+    of,
+    computation,
+    others: 'stay',
+    changes: [read.changes],
+    invalid: createInvalidLines(),
+    dryRun: false,
+    mayBeEmpty: true,
+    // it names them
+    mayRemoveMany: true,
+    timeoutMs: waitPreference({ headers }),
+    shutdown,
+  })
 }
 
 /** Like calls to ingest in this situation. */
