@@ -11,8 +11,9 @@ import { createPausingClock } from '../process/pausing-clock.ts'
 import { openCodec } from '../schemas/registry.ts'
 import { ATTEMPTS } from '../schemas/topics.ts'
 import { createAttemptLog, MAX_ATTEMPTS_BYTES } from './attempt-log.ts'
-import { startConsumers, watchLoad } from './consumers.ts'
+import { startConsumers } from './consumers.ts'
 import { createDeliveryFailureLog } from './failure-log.ts'
+import { watchLoad } from './lane/backpressure.ts'
 import { createLane, type Lane, type LaneOptions } from './lane/lane.ts'
 import {
   countAttempt,

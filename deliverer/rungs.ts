@@ -1,4 +1,8 @@
 import type { Storage } from '../kafka/admin/storage.ts'
+import { listTopics } from '../kafka/admin/topics.ts'
+import { CLOSE_MS, type Connection } from '../kafka/client.ts'
+import type { PartitionWatch } from '../kafka/consume/assignment.ts'
+import { type Consumer, consume } from '../kafka/consume/consume.ts'
 import {
   type ConsumerRecord,
   type Handler,
@@ -7,8 +11,95 @@ import {
   type Message,
 } from '../kafka/consume/record.ts'
 import type { OutRecord, Producer } from '../kafka/produce/produce.ts'
-import { DELIVERIES_RETENTION, DUE, rungDelay } from '../schemas/topics.ts'
+import { within } from '../process/timeout.ts'
+import { DELIVERIES_RETENTION, DUE, isRung, rungDelay } from '../schemas/topics.ts'
 import { carried } from '../trace/trace.ts'
+
+export type RungParts = {
+  connection: Connection
+  producer: Pick<Producer, 'produce' | 'queuedBytes'>
+  storage: Pick<Storage, 'shortage'>
+  onFatal: (error: Error) => void
+  watch: PartitionWatch
+}
+
+/**
+ * Reads all rungs that exist, even of older ladders or other deliverers. All members subscribe to the same topics,
+ * because a member does not read topics that it does not know.
+ */
+export async function consumeRungs(parts: RungParts): Promise<Consumer> {
+  const { connection } = parts
+  let topics = await existingRungs(connection)
+  let consumer = await openRungs(topics, parts)
+  let closing = false
+
+  async function follow(): Promise<void> {
+    const found = await existingRungs(connection)
+    if (closing || found.join() === topics.join()) return
+    await consumer.close()
+    topics = []
+    if (closing) return
+    consumer = await openRungs(found, parts)
+    topics = found
+    // `close` does not wait for long
+    if (closing) return consumer.close(0)
+    connection.log.info({ topics }, 'the rungs have changed')
+  }
+
+  const following = repeat(follow, (err) =>
+    connection.failures.add({ kind: 'rungs', text: 'the list of rungs cannot be read', err }),
+  )
+  return {
+    joined: consumer.joined,
+    owns: (partition) => consumer.owns(partition),
+    loads: () => consumer.loads(),
+    async close(drainMs) {
+      closing = true
+      await following.stop()
+      await consumer.close(drainMs)
+    },
+  }
+}
+
+const existingRungs = async (connection: Connection): Promise<string[]> =>
+  (await listTopics(connection)).filter(isRung).toSorted()
+
+/** Unsettled records per partition. */
+const HIGH_WATER = 400
+
+const openRungs = (topics: readonly string[], { producer, storage, ...parts }: RungParts) =>
+  consume({
+    ...parts,
+    producer,
+    group: 'deliverer.rungs',
+    codec: bytes,
+    topics,
+    handle: rungs(producer, storage),
+    highWater: HIGH_WATER,
+    maxWaitMs: 100,
+    maxBytesPerPartition: 32 * 1024,
+  })
+
+/** The records of a new rung may wait this long for older deliverers. */
+const POLL_MS = 10_000
+
+/** One at a time. */
+function repeat(check: () => Promise<void>, onFailed: (err: unknown) => void) {
+  let checking: Promise<void> | undefined
+  const repeating = setInterval(() => {
+    checking ??= check()
+      .catch(onFailed)
+      .finally(() => {
+        checking = undefined
+      })
+  }, POLL_MS)
+  return {
+    async stop(): Promise<void> {
+      clearInterval(repeating)
+      if (checking) await within(CLOSE_MS, checking)
+    },
+  }
+}
 
 /** Synchronized clocks differ by less than this. */
 const SKEW_MS = 1_000

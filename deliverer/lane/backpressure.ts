@@ -99,3 +99,23 @@ export function createRate(): Rate {
     },
   }
 }
+
+const SAMPLE_MS = 100
+const BUSY = 0.9
+
+/** @returns a function that says whether the event loop had almost no idle time since it was last asked (100 ms or more). */
+export function watchLoad(): () => boolean {
+  let last = performance.eventLoopUtilization()
+  let lastAt = performance.now()
+  let utilization = 0
+  return () => {
+    const now = performance.now()
+    if (now - lastAt >= SAMPLE_MS) {
+      const current = performance.eventLoopUtilization()
+      utilization = performance.eventLoopUtilization(current, last).utilization
+      last = current
+      lastAt = now
+    }
+    return utilization > BUSY
+  }
+}
