@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { PartitionWatch } from '../kafka/consume/assignment.ts'
-import type { ConsumerRecord, Handler, RecordEnds } from '../kafka/consume/record.ts'
+import type { ConsumerRecord, Handler, Hold, Message, RecordEnds, Rest } from '../kafka/consume/record.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 
 /** Deliveries per generation. Two generations are kept, and each entry takes about 170 bytes. */
@@ -9,7 +9,13 @@ const GENERATION = 50_000
 const REMEMBERED_MS = 10 * 60_000
 
 type Copy = RecordEnds & Pick<ConsumerRecord<Delivery>, 'trace'>
-type Opened = { record: ConsumerRecord<Delivery>; copies: Copy[] }
+type Opened = {
+  id: string
+  stage: number
+  place: string
+  record: ConsumerRecord<Delivery>
+  copies: Copy[]
+}
 
 /**
  * Drops copies of retries (docs/decisions/033). A copy is a record that is not further than another of its delivery
@@ -20,61 +26,81 @@ export function withoutCopies(
   handle: Handler<Delivery>,
   onCopy: () => void,
 ): { handle: Handler<Delivery>; watch: PartitionWatch } {
-  const open = new Map<string, Opened>()
-  const reached = createReached()
+  const filter = new CopyFilter(handle, onCopy)
+  return {
+    handle: (record, message) => filter.receive(record, message),
+    watch: {
+      // Kafka may have lost the record that followed a settled one. If that one is read again, its delivery goes on
+      gained(partitions) {
+        if (partitions.some(({ lostFrom }) => lostFrom !== undefined)) filter.forget()
+      },
+      lost: () => undefined,
+    },
+  }
+}
 
-  function drop(copy: Copy): void {
-    copy.trace?.note({ 'sluice.outcome': 'copy' })
-    onCopy()
-    copy.settle()
+class CopyFilter {
+  readonly #handle: Handler<Delivery>
+  readonly #onCopy: () => void
+  readonly #open = new Map<string, Opened>()
+  readonly #reached = createReached()
+
+  constructor(handle: Handler<Delivery>, onCopy: () => void) {
+    this.#handle = handle
+    this.#onCopy = onCopy
   }
 
-  const receive: Handler<Delivery> = (record, message) => {
+  receive(record: ConsumerRecord<Delivery>, message: Message): Hold | Rest | undefined {
     const id = idOf(record)
     const stage = stageOf(record.value)
-    if (stage <= reached.of(id)) {
-      drop(record)
+    if (stage <= this.#reached.of(id)) {
+      this.#drop(record)
       return undefined
     }
     const place = `${id} ${stage}`
-    const other = open.get(place)
+    const other = this.#open.get(place)
     // a record of a partition that was given up may end without a result
     if (other?.record.owned() && other.record.partition === record.partition) {
       const { settle, release, park, trace } = record
       other.copies.push({ settle, release, park, trace })
       return undefined
     }
-    const opened: Opened = { record, copies: [] }
-    open.set(place, opened)
+    return this.#begin({ id, stage, place, record, copies: [] }, message)
+  }
+
+  #begin(opened: Opened, message: Message): Hold | Rest | undefined {
+    const { place, record } = opened
+    this.#open.set(place, opened)
     let isTaken = false
     try {
-      const pressure = handle(beforeEnd(record, close), message)
+      const watched = beforeEnd(record, (end) => this.#close(opened, end))
+      const pressure = this.#handle(watched, message)
       isTaken = !(pressure && 'holdUntil' in pressure)
       return pressure
     } finally {
-      if (!isTaken) open.delete(place)
-    }
-
-    function close(end: End): void {
-      // a parked record is not remembered, because someone may return it to its topic
-      if (end === 'settle') reached.add(id, stage)
-      if (open.get(place) === opened) open.delete(place)
-      for (const copy of opened.copies) {
-        if (end === 'release') copy.release()
-        else drop(copy)
-      }
+      if (!isTaken) this.#open.delete(place)
     }
   }
 
-  return {
-    handle: receive,
-    watch: {
-      // Kafka may have lost the record that followed a settled one. If that one is read again, its delivery goes on
-      gained(partitions) {
-        if (partitions.some(({ lostFrom }) => lostFrom !== undefined)) reached.clear()
-      },
-      lost: () => undefined,
-    },
+  #close(opened: Opened, end: End): void {
+    const { id, stage, place, copies } = opened
+    // a parked record is not remembered, because someone may return it to its topic
+    if (end === 'settle') this.#reached.add(id, stage)
+    if (this.#open.get(place) === opened) this.#open.delete(place)
+    for (const copy of copies) {
+      if (end === 'release') copy.release()
+      else this.#drop(copy)
+    }
+  }
+
+  #drop(copy: Copy): void {
+    copy.trace?.note({ 'sluice.outcome': 'copy' })
+    this.#onCopy()
+    copy.settle()
+  }
+
+  forget(): void {
+    this.#reached.clear()
   }
 }
 

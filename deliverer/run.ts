@@ -7,7 +7,7 @@ import type { Producer } from '../kafka/produce/produce.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Settings } from '../settings/follow.ts'
 import type { Destination } from '../settings/settings.ts'
-import { type Attempted, attempt } from './attempt.ts'
+import { type Attempted, type AttemptParts, attempt } from './attempt.ts'
 import type { LoggedResult } from './attempt-log.ts'
 import { type Decision, decide, decideUnsent, deferralsOf } from './decide.ts'
 import type { Lane } from './lane/lane.ts'
@@ -37,62 +37,80 @@ type FoundDestination = Destination | 'unreadable' | undefined
  * promises.
  */
 export function createDeliverer(parts: DelivererParts): (lane: Lane) => Handler<Delivery> {
-  const { settings, producer, poster, webhooks, now, ladder, onAttempt, onHeld } = parts
   const settler = new Settler(parts)
-  const destination = (id: string) => settings.destinations.get(id)
-
   return (lane) => {
-    const attemptParts = { lane, poster, destination, onAttempt }
-    const lookUps = createLookUps(settings, { found: start, failed: settler.park })
+    const deliverer = new LaneDeliverer(lane, settler, parts)
+    return (record) => deliverer.receive(record)
+  }
+}
 
-    /** 1. Leaves the record in Kafka if there is no room. Looks up a destination that is not known here. */
-    function receive(record: ConsumerRecord<Delivery>): Hold | Rest | undefined {
-      const full = laneHold(lane, producer)
-      if (full) return full
-      const { destinationId } = record.value
-      const known = destination(destinationId)
-      if (!known?.enabled && settings.unreadable.has(`destination/${destinationId}`)) {
-        start(record, 'unreadable')
-        return undefined
-      }
-      if (!known?.enabled || lookUps.has(destinationId)) {
-        if (lookUps.isFull()) return holdFor(LOOK_UP_MS)
-        lookUps.add(record)
-        return undefined
-      }
-      const pressure = known.paused ? undefined : destinationPressure(lane, known)
-      if (pressure && 'holdUntil' in pressure) return pressure
-      start(record, known)
-      return pressure
+class LaneDeliverer {
+  readonly #lane: Lane
+  readonly #settler: Settler
+  readonly #parts: DelivererParts
+  readonly #attemptParts: AttemptParts
+  readonly #lookUps: LookUps
+
+  constructor(lane: Lane, settler: Settler, parts: DelivererParts) {
+    const { settings, poster, onAttempt } = parts
+    this.#lane = lane
+    this.#settler = settler
+    this.#parts = parts
+    this.#attemptParts = { lane, poster, destination: (id) => settings.destinations.get(id), onAttempt }
+    this.#lookUps = createLookUps(settings, {
+      found: (record, destination) => this.#start(record, destination),
+      failed: settler.park,
+    })
+  }
+
+  /** 1. Leaves the record in Kafka if there is no room. Looks up a destination that is not known here. */
+  receive(record: ConsumerRecord<Delivery>): Hold | Rest | undefined {
+    const { settings, producer } = this.#parts
+    const full = laneHold(this.#lane, producer)
+    if (full) return full
+    const { destinationId } = record.value
+    const known = settings.destinations.get(destinationId)
+    if (!known?.enabled && settings.unreadable.has(`destination/${destinationId}`)) {
+      this.#start(record, 'unreadable')
+      return undefined
     }
-
-    /** 2. Prepares the delivery with the current settings, and posts it to each unsettled webhook. */
-    function start(record: ConsumerRecord<Delivery>, found: FoundDestination): void {
-      const prepared = prepare(record.value, found)
-      if (prepared.kind !== 'post') {
-        if (prepared.kind === 'paused') onHeld(record.value)
-        act(record, decideUnsent(record.value, { prepared, now: Date.now() }, ladder))
-        return
-      }
-      const { targets } = prepared
-      const done = (attempted: Attempted) => {
-        const facts = { targets, attempted, isOwned: record.owned(), now: Date.now() }
-        act(record, decide(record.value, facts, ladder))
-      }
-      attempt({ record, targets, done }, attemptParts)
+    if (!known?.enabled || this.#lookUps.has(destinationId)) {
+      if (this.#lookUps.isFull()) return holdFor(LOOK_UP_MS)
+      this.#lookUps.add(record)
+      return undefined
     }
+    const pressure = known.paused ? undefined : destinationPressure(this.#lane, known)
+    if (pressure && 'holdUntil' in pressure) return pressure
+    this.#start(record, known)
+    return pressure
+  }
 
-    /** 3. Carries out every decision. */
-    function act(record: ConsumerRecord<Delivery>, decision: Decision): void {
-      if (decision.kind === 'park') settler.park(record, decision.reason)
-      else if (decision.kind !== 'again') {
-        if (decision.deferred && deferralsOf(record.value) === 0) webhooks.deferred(decision.deferred, now())
-        settler.settle(record, decision)
-      } else if (record.owned()) lookUps.add(record)
-      else record.release()
+  /** 2. Prepares the delivery with the current settings, and posts it to each unsettled webhook. */
+  #start(record: ConsumerRecord<Delivery>, found: FoundDestination): void {
+    const { ladder, onHeld } = this.#parts
+    const prepared = prepare(record.value, found)
+    if (prepared.kind !== 'post') {
+      if (prepared.kind === 'paused') onHeld(record.value)
+      this.#act(record, decideUnsent(record.value, { prepared, now: Date.now() }, ladder))
+      return
     }
+    const { targets } = prepared
+    const done = (attempted: Attempted) => {
+      const facts = { targets, attempted, isOwned: record.owned(), now: Date.now() }
+      this.#act(record, decide(record.value, facts, ladder))
+    }
+    attempt({ record, targets, done }, this.#attemptParts)
+  }
 
-    return receive
+  /** 3. Carries out every decision. */
+  #act(record: ConsumerRecord<Delivery>, decision: Decision): void {
+    const { webhooks, now } = this.#parts
+    if (decision.kind === 'park') this.#settler.park(record, decision.reason)
+    else if (decision.kind !== 'again') {
+      if (decision.deferred && deferralsOf(record.value) === 0) webhooks.deferred(decision.deferred, now())
+      this.#settler.settle(record, decision)
+    } else if (record.owned()) this.#lookUps.add(record)
+    else record.release()
   }
 }
 
@@ -103,6 +121,8 @@ type LookUpEnds = {
   found: (record: ConsumerRecord<Delivery>, destination: FoundDestination) => void
   failed: (record: ConsumerRecord<Delivery>, reason: string) => void
 }
+
+type LookUps = ReturnType<typeof createLookUps>
 
 /** For destinations that are not known here. Keeps the order of a destination's records. */
 function createLookUps(settings: Pick<Settings, 'destination'>, { found, failed }: LookUpEnds) {
