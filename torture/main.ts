@@ -7,16 +7,15 @@ import { parseArgs } from 'node:util'
 import { sizeOf } from '../harness/command-line.ts'
 import { type Fleet, startFleet } from '../harness/fleet.ts'
 import { writeSection } from '../harness/results.ts'
-import type { Role } from '../settings/config-key.ts'
-import { type Account, account, afterEndOf, afterOutage, holds, pair, type TimedCut } from './account.ts'
-import { type Endpoint, type Post, startHost } from './endpoints.ts'
+import { type Account, account, holds } from './account.ts'
+import { CHOOSY, change, FIXED, makeSettings, STEADY, startEndpoints, WRITE_KEY } from './destinations.ts'
 import { findFaketime, thisMachine } from './faketime.ts'
-import { type Fault, furthestAhead, inWords, type Planned, plan } from './plan.ts'
+import { furthestAhead, type Planned, plan } from './plan.ts'
 import { runProgram, say } from './program.ts'
 import { type Kafka, openKafka, type Topics } from './read.ts'
 import { report } from './report.ts'
-import { CHANGING, change, destination } from './settings.ts'
-import { type Sluice, startSluice } from './sluice.ts'
+import { startSluice } from './sluice.ts'
+import { strikeAll, type Targets } from './strike.ts'
 import { trailText } from './trail.ts'
 
 const USAGE = `npm run torture                 random faults under load for ten minutes, then a check of every call
@@ -29,36 +28,10 @@ Clocks are stepped where libfaketime is (on Debian: apt-get install libfaketime)
 and all records of missing deliveries stay in a folder that the last line names.
 `
 
-const WRITE_KEY = 'torture-write-key'
 /** Short: deliveries that are never accepted reach the end of their retry window within the run. */
 const SETTINGS = { RETRY_LADDER: '1s,2s,4s,8s,15s,30s', RETRY_WINDOW: '2m', LOG_LEVEL: 'info' }
 /** Time after the last fault for the retry window, expiring sessions and backlogs. */
 const SETTLE_MS = 300_000
-
-/** Destinations that always exist, with the numbers of their endpoints. */
-const STEADY = {
-  calm: [0],
-  one: [1],
-  other: [2],
-  pair: [3, 4],
-  never: [5],
-  neighbour: [9],
-  bad: [10],
-  worse: [11],
-} as const
-/** Gets the events of every tenth user, without their ids. */
-const CHOOSY = { choosy: [8] } as const
-const USERS = '0'
-const RULES = {
-  filter: { path: 'userId', endsWith: USERS },
-  redact: [{ path: 'userId', as: 'hash' }],
-}
-const MOVING = [6, 7] as const
-/** These share one host, with different paths. */
-const TOGETHER: readonly number[] = [9, 10, 11]
-const COUNT = 12
-/** Endpoints that always or never answer. */
-const FIXED = { calm: 0, never: 5, neighbour: 9 } as const
 
 function options() {
   const number = { type: 'string' } as const
@@ -75,9 +48,6 @@ function options() {
   }
 }
 
-/** The fleet's ids are `<user>.<number>`. */
-const userOf = (messageId: string): string => messageId.slice(0, messageId.lastIndexOf('.'))
-
 async function torture({ minutes, seed, clients, write }: ReturnType<typeof options>): Promise<boolean> {
   const forMs = minutes * 60_000
   say(`seed ${seed}, ${minutes} min, ${clients} calls a second`)
@@ -92,7 +62,7 @@ async function torture({ minutes, seed, clients, write }: ReturnType<typeof opti
   const kafka = openKafka(sluice)
   const targets: Targets = { sluice, kafka, endpoints, cuts: [] }
 
-  const faults = plan({ seed, forMs, endpoints: COUNT, clocks })
+  const faults = plan({ seed, forMs, endpoints: endpoints.length, clocks })
   const start = performance.now()
   const fleet = startFleet({ url: sluice.ingest, writeKey: WRITE_KEY, size: clients })
   say(`${faults.length} faults are planned`)
@@ -108,7 +78,7 @@ async function torture({ minutes, seed, clients, write }: ReturnType<typeof opti
     accepted: fleet.accepted,
     answered: endpoints.flatMap((endpoint) => endpoint.answered),
     steady: Object.keys(STEADY),
-    choosy: { destinationId: 'choosy', wants: (messageId) => userOf(messageId).endsWith(USERS) },
+    choosy: CHOOSY,
     unredacted,
   })
   const deaths = sluice.deaths()
@@ -134,125 +104,6 @@ async function keepEvidence(
   say(`logs and the records of missing deliveries are in ${folder}`)
 }
 
-/** Destinations with the numbers of their endpoints. */
-const DESTINATIONS: readonly (readonly [string, readonly number[]])[] = [
-  ...Object.entries({ ...STEADY, ...CHOOSY }),
-  [CHANGING, MOVING],
-]
-
-/** @param unredacted gets `destinationId messageId` of bodies that show the id of a user whom the rules hide. */
-async function startEndpoints(closing: AsyncDisposableStack, unredacted: Set<string>): Promise<Endpoint[]> {
-  const endpoints: Endpoint[] = []
-  const destinationOf = (index: number) => DESTINATIONS.find(([, its]) => its.includes(index))?.[0] ?? ''
-  const onPost = (post: Post) => {
-    if (post.destinationId in CHOOSY && JSON.parse(post.body).userId === userOf(post.messageId))
-      unredacted.add(pair(post))
-  }
-  const alone = Array.from({ length: COUNT - TOGETHER.length }, (_, index) => [index])
-  for (const its of [...alone, TOGETHER]) {
-    const host = closing.adopt(await startHost(its.map(destinationOf), onPost), (it) => it.close())
-    endpoints.push(...host.endpoints)
-  }
-  await endpoints[FIXED.never]?.behave('failing')
-  return endpoints
-}
-
-/** Resolves when the processes use them. */
-async function makeSettings(sluice: Sluice, endpoints: readonly Endpoint[]): Promise<void> {
-  await sluice.ready()
-  await sluice.api('POST', 'sources', { id: 'shop', name: 'Shop', writeKey: WRITE_KEY })
-  for (const [id, its] of DESTINATIONS) {
-    const urls = its.map((index) => endpoints[index]?.url ?? '')
-    const json = destination(id, id === CHANGING ? urls.slice(0, 1) : urls)
-    await sluice.api('POST', 'destinations', id in CHOOSY ? { ...json, rules: RULES } : json)
-  }
-  await sleep(2_000) // processes apply a change within a second
-}
-
-/** These come at their own times, the others one after another. */
-const BESIDE: readonly Fault['kind'][] = ['endpoint', 'step-clock']
-
-/** @param start when the plan's times begin @returns how many faults of each kind */
-async function strikeAll(
-  faults: readonly Planned[],
-  targets: Targets,
-  start: number,
-): Promise<ReadonlyMap<string, number>> {
-  const struck = new Map<string, number>()
-  const inOrder = async (isIncluded: (kind: Fault['kind']) => boolean) => {
-    for (const { at, fault } of faults.filter((each) => isIncluded(each.fault.kind))) {
-      await sleep(Math.max(0, start + at - performance.now()))
-      if (fault.kind !== 'endpoint') say(inWords(fault))
-      struck.set(fault.kind, (struck.get(fault.kind) ?? 0) + 1)
-      await strike(fault, targets)
-    }
-  }
-  await Promise.all([
-    ...BESIDE.map((one) => inOrder((kind) => kind === one)),
-    inOrder((kind) => !BESIDE.includes(kind)),
-  ])
-  return struck
-}
-
-type Targets = { sluice: Sluice; kafka: Kafka; endpoints: readonly Endpoint[]; cuts: TimedCut[] }
-
-/** A process that is ended before it notices a loss takes its knowledge with it. */
-function endWitness(role: Role, targets: Targets): void {
-  const marked = afterEndOf(role, targets.cuts, performance.now())
-  const count = marked.filter((cut, index) => cut !== targets.cuts[index]).length
-  if (count > 0) say(`${role} ends soon after a power cut of ${count} partitions`)
-  targets.cuts = marked
-}
-
-/** @param role of the process that is frozen; undefined if Kafka is away. */
-async function outage<T>(away: Promise<T>, targets: Targets, role?: Role): Promise<T> {
-  const began = performance.now()
-  const result = await away
-  targets.cuts = afterOutage(targets.cuts, { began, ended: performance.now(), role })
-  return result
-}
-
-async function strike(fault: Fault, targets: Targets): Promise<void> {
-  const { sluice, kafka, endpoints } = targets
-  switch (fault.kind) {
-    case 'kill':
-    case 'end':
-      endWitness(fault.role, targets)
-      return sluice.end(fault.role, fault.kind)
-    case 'freeze':
-      return outage(sluice.freeze(fault.role, fault.forMs), targets, fault.role)
-    case 'another':
-      return sluice.another(fault.role, fault.forMs, fault.goes)
-    case 'step-clock':
-      return sluice.stepClock(fault.role, fault.seconds)
-    case 'kill-broker':
-      return outage(sluice.killBroker(fault.forMs), targets)
-    case 'freeze-broker':
-      return outage(sluice.freezeBroker(fault.forMs), targets)
-    case 'kill-registry':
-      return sluice.killRegistry(fault.forMs)
-    case 'fill-storage':
-      endWitness('ingest', targets) // the fault restarts it
-      return sluice.fillStorage(fault.forMs)
-    case 'cut-power': {
-      const topics = await kafka.cut(fault.topic)
-      const taken = await outage(sluice.cutPower(topics, fault.forMs), targets)
-      const at = performance.now()
-      targets.cuts.push(...(await kafka.taken(fault.topic, taken)).map((cut) => ({ ...cut, at })))
-      return
-    }
-    case 'settings':
-      return change(sluice, fault.change, urlsOf(endpoints))
-    case 'endpoint': {
-      const isFixed = Object.values(FIXED).some((index) => index === fault.endpoint)
-      if (!isFixed) await endpoints[fault.endpoint]?.behave(fault.behaviour)
-    }
-  }
-}
-
-/** Of the destination whose settings change. */
-const urlsOf = (endpoints: readonly Endpoint[]) => MOVING.map((index) => endpoints[index]?.url ?? '')
-
 /** Resolves when every call is accepted and all processes are ready. */
 async function recover({ sluice, endpoints }: Targets, fleet: Fleet): Promise<void> {
   say('no more faults; all webhooks but one answer')
@@ -262,7 +113,7 @@ async function recover({ sluice, endpoints }: Targets, fleet: Fleet): Promise<vo
   say(`${fleet.accepted.size} calls accepted, ${fleet.unanswered.length} requests without an answer`)
   await sluice.ready()
   // the held deliveries of a paused destination would never be settled
-  await change(sluice, 'on', urlsOf(endpoints))
+  await change(sluice, 'on', endpoints)
 }
 
 /** @returns the milliseconds until all records were settled; undefined if some were not in time */
