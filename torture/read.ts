@@ -33,6 +33,8 @@ export type Kafka = {
   trail(keys: ReadonlySet<string>): Promise<Step[]>
 }
 
+type OpenCodec = <T>(schema: 'event' | 'delivery' | 'attempt', topic: string) => Promise<Codec<T>>
+
 export function openKafka({ env }: Pick<Sluice, 'env'>): Kafka {
   const config = readConfig(env, 'router')
   const connection = connect(config.kafka, {
@@ -40,47 +42,19 @@ export function openKafka({ env }: Pick<Sluice, 'env'>): Kafka {
     log: createLog({ role: 'start', level: 'silent' }),
   })
   const registry = openRegistry(config.registry)
-  const codec = <T>(schema: 'event' | 'delivery' | 'attempt', topic: string) =>
+  const codec: OpenCodec = <T>(schema: 'event' | 'delivery' | 'attempt', topic: string) =>
     openCodec(registry, schema, `${connection.named(topic)}-value`) as Promise<Codec<T>>
-
-  async function keyReader(kind: CutTopic): Promise<(value: Buffer) => string> {
-    if (kind === 'events') {
-      const event = await codec<Event>('event', EVENTS)
-      return (value) => decoded(event, value, EVENTS).messageId
-    }
-    const delivery = await codec<Delivery>('delivery', DELIVERIES)
-    return (value) => pair(decoded(delivery, value, DELIVERIES))
-  }
 
   return {
     untilSettled: (ms) => untilSettled(connection, ms),
-    async topics() {
-      const events = new Set<string>()
-      const routed = new Set<string>()
-      const dead = new Set<string>()
-      const cancelled = new Set<string>()
-      const recorded = new Set<string>()
-      const mistaken = new Set<string>()
-      await each(connection, EVENTS, await codec<Event>('event', EVENTS), ({ messageId }) =>
-        events.add(messageId),
-      )
-      const delivery = await codec<Delivery>('delivery', DELIVERIES)
-      await each(connection, DELIVERIES, delivery, (one) => routed.add(pair(one)))
-      await each(connection, DEAD, delivery, (one) => dead.add(pair(one)))
-      await each(connection, ATTEMPTS, await codec<Attempt>('attempt', ATTEMPTS), (one) => {
-        if (one.outcome === 'cancelled') cancelled.add(pair(one))
-        if (one.outcome === 'delivered') recorded.add(pair(one))
-        if (one.outcome === 'delivered' && isOfAnother(one)) mistaken.add(pair(one))
-      })
-      return { events, routed, dead, cancelled, recorded, mistaken, reported: await reported(connection) }
-    },
+    topics: () => readTopics(connection, codec),
     async cut(topic) {
-      if (topic !== 'retries') return [connection.named(topic)]
-      const rungs = (await listTopics(connection)).filter(isRung)
-      return [...rungs, DUE].map(connection.named)
+      return topic === 'retries'
+        ? (await retryTopics(connection)).map(connection.named)
+        : [connection.named(topic)]
     },
     async taken(kind, gone) {
-      const keyOf = await keyReader(kind)
+      const keyOf = await keyReader(kind, codec)
       return gone.map(({ values, topic, isReplaced = false, ...range }) => ({
         ...range,
         topic: connection.plain(topic),
@@ -89,19 +63,60 @@ export function openKafka({ env }: Pick<Sluice, 'env'>): Kafka {
         keys: new Map([...values].map(([offset, value]) => [offset, keyOf(value)])),
       }))
     },
-    async trail(keys) {
-      const steps: Step[] = []
-      const delivery = await codec<Delivery>('delivery', DELIVERIES)
-      const attempt = await codec<Attempt>('attempt', ATTEMPTS)
-      const rungs = (await listTopics(connection)).filter(isRung)
-      for (const topic of [DELIVERIES, ...rungs, DUE, DEAD, ATTEMPTS])
-        await readEach(connection, topic, ({ value, headers, ...at }) => {
-          const content = decoded<Delivery | Attempt>(topic === ATTEMPTS ? attempt : delivery, value, topic)
-          if (keys.has(pair(content))) steps.push({ ...at, key: pair(content), topic, headers, content })
-        })
-      return steps
-    },
+    trail: (keys) => readTrail(keys, connection, codec),
   }
+}
+
+async function readTopics(connection: Connection, codec: OpenCodec): Promise<Topics> {
+  const events = new Set<string>()
+  const routed = new Set<string>()
+  const dead = new Set<string>()
+  const cancelled = new Set<string>()
+  const recorded = new Set<string>()
+  const mistaken = new Set<string>()
+  await each(connection, EVENTS, await codec<Event>('event', EVENTS), ({ messageId }) =>
+    events.add(messageId),
+  )
+  const delivery = await codec<Delivery>('delivery', DELIVERIES)
+  await each(connection, DELIVERIES, delivery, (one) => routed.add(pair(one)))
+  await each(connection, DEAD, delivery, (one) => dead.add(pair(one)))
+  await each(connection, ATTEMPTS, await codec<Attempt>('attempt', ATTEMPTS), (one) => {
+    if (one.outcome === 'cancelled') cancelled.add(pair(one))
+    if (one.outcome === 'delivered') recorded.add(pair(one))
+    if (one.outcome === 'delivered' && isOfAnother(one)) mistaken.add(pair(one))
+  })
+  return { events, routed, dead, cancelled, recorded, mistaken, reported: await reported(connection) }
+}
+
+const retryTopics = async (connection: Connection): Promise<string[]> => [
+  ...(await listTopics(connection)).filter(isRung),
+  DUE,
+]
+
+/** @returns a function that reads the key of a missing record, as in `account.ts`. */
+async function keyReader(kind: CutTopic, codec: OpenCodec): Promise<(value: Buffer) => string> {
+  if (kind === 'events') {
+    const event = await codec<Event>('event', EVENTS)
+    return (value) => decoded(event, value, EVENTS).messageId
+  }
+  const delivery = await codec<Delivery>('delivery', DELIVERIES)
+  return (value) => pair(decoded(delivery, value, DELIVERIES))
+}
+
+async function readTrail(
+  keys: ReadonlySet<string>,
+  connection: Connection,
+  codec: OpenCodec,
+): Promise<Step[]> {
+  const steps: Step[] = []
+  const delivery = await codec<Delivery>('delivery', DELIVERIES)
+  const attempt = await codec<Attempt>('attempt', ATTEMPTS)
+  for (const topic of [DELIVERIES, ...(await retryTopics(connection)), DEAD, ATTEMPTS])
+    await readEach(connection, topic, ({ value, headers, ...at }) => {
+      const content = decoded<Delivery | Attempt>(topic === ATTEMPTS ? attempt : delivery, value, topic)
+      if (keys.has(pair(content))) steps.push({ ...at, key: pair(content), topic, headers, content })
+    })
+  return steps
 }
 
 /** Endpoints answer with the id of the delivery (harness/behaviours.ts). */

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { appendFileSync } from 'node:fs'
 import { copyFile, cp, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -8,12 +7,12 @@ import pRetry from 'p-retry'
 import { startOwnBroker } from '../harness/kafka/broker.ts'
 import type { Gone } from '../harness/kafka/disk.ts'
 import { startOwnRegistry } from '../harness/kafka/stack.ts'
-import { type Env, freePorts, type Launched, launch } from '../harness/launch.ts'
+import { type Env, freePorts } from '../harness/launch.ts'
 import { scratchFolder } from '../harness/scratch.ts'
 import { until } from '../harness/until.ts'
-import { ROLES, type Role } from '../settings/config-key.ts'
-import { type Clock, openClock, removeShared } from './faketime.ts'
-import { elapsed, printErrors } from './program.ts'
+import type { Role } from '../settings/config-key.ts'
+import type { Clock } from './faketime.ts'
+import { type ClockName, openClocks, Processes, READY_MS } from './processes.ts'
 
 /** A whole Sluice on one machine. Processes that end are restarted, as by a supervisor. */
 export type Sluice = {
@@ -50,9 +49,6 @@ export type Sluice = {
   close(): Promise<void>
 }
 
-const GRACE_MS = 20_000
-const RESTART_MS = 500
-const READY_MS = 120_000
 const LIMITED = ['ingest', 'deliverer'] as const
 
 /**
@@ -70,19 +66,13 @@ export async function startSluice(settings: Env, faketime: string | undefined): 
   const clocks = faketime ? await openClocks(faketime, folder) : new Map<ClockName, Clock>()
   const logs = join(folder, 'logs')
   await mkdir(logs)
-  const processes = supervise(env, { clocks, logs })
+  const processes = new Processes(env, { clocks, logs })
   return {
     ...{ env, ingest: `http://127.0.0.1:${env.INGEST_PORT}` },
     api: apiOf(env),
-    end: processes.end,
+    end: (role, how) => processes.end(role, how),
     freeze: (role, forMs) => freezePid(processes.running(role).pid, forMs),
-    async another(role, forMs, goes) {
-      const its = { ...env, ...(await freePorts(env)) }
-      const logFile = join(logs, `another-${role}.log`)
-      const launched = launchWith(role, its, { clock: clocks.get('right'), logFile })
-      await sleep(forMs)
-      await endOne(launched, goes)
-    },
+    another: (role, forMs, goes) => processes.another(role, forMs, goes),
     async stepClock(role, seconds) {
       const clock = clocks.get(role)
       if (!clock) throw new Error('clocks cannot be changed here')
@@ -95,20 +85,14 @@ export async function startSluice(settings: Env, faketime: string | undefined): 
       await sleep(awayMs)
       registry = await pRetry(() => registry.restart(), { retries: 5, minTimeout: 500 })
     },
-    async fillStorage(forMs) {
-      await Promise.all(LIMITED.map((role) => processes.restartWith(role, { STORAGE_LIMIT: '1MB' })))
-      const refuses = async () => /^sluice_storage_full 1$/m.test(await processes.running('ingest').metrics())
-      await until(refuses, { timeout: READY_MS, message: 'ingest takes the storage for full' })
-      await sleep(forMs)
-      await Promise.all(LIMITED.map((role) => processes.restartWith(role, {})))
-    },
+    fillStorage: (forMs) => fillStorage(processes, forMs),
     async cutPower(topics, afterMs) {
       const cut = await broker.diskImage(topics)
       await sleep(afterMs)
       return cut()
     },
-    ready: processes.ready,
-    deaths: processes.deaths,
+    ready: () => processes.ready(),
+    deaths: () => processes.deaths(),
     async saveLogs(to) {
       await cp(logs, to, { recursive: true })
       await copyFile(broker.now.logFile, join(to, 'kafka.log'))
@@ -121,6 +105,14 @@ export async function startSluice(settings: Env, faketime: string | undefined): 
   }
 }
 
+async function fillStorage(processes: Processes, forMs: number): Promise<void> {
+  await Promise.all(LIMITED.map((role) => processes.restartWith(role, { STORAGE_LIMIT: '1MB' })))
+  const refuses = async () => /^sluice_storage_full 1$/m.test(await processes.running('ingest').metrics())
+  await until(refuses, { timeout: READY_MS, message: 'ingest takes the storage for full' })
+  await sleep(forMs)
+  await Promise.all(LIMITED.map((role) => processes.restartWith(role, {})))
+}
+
 /** Settings with new secrets. */
 export const environment = ({ brokers, registryUrl }: { brokers: string; registryUrl: string }) => ({
   KAFKA_BROKERS: brokers,
@@ -130,16 +122,6 @@ export const environment = ({ brokers, registryUrl }: { brokers: string; registr
   CONFIG_KEY: randomBytes(32).toString('base64'),
   EGRESS_ALLOW: '127.0.0.0/8',
 })
-
-/** `right` never changes. */
-type ClockName = Role | 'right'
-
-async function openClocks(faketime: string, folder: string): Promise<Map<ClockName, Clock>> {
-  const clocks = new Map<ClockName, Clock>()
-  for (const name of [...ROLES, 'right'] as const)
-    clocks.set(name, await openClock(faketime, join(folder, `clock-${name}`)))
-  return clocks
-}
 
 export const apiOf =
   (env: Env): Sluice['api'] =>
@@ -156,84 +138,6 @@ export const apiOf =
     })
     return answer.body ? JSON.parse(answer.body) : undefined
   }
-
-type Machine = { clock: Clock | undefined; logFile: string }
-
-function launchWith(role: Role, env: Env, { clock, logFile }: Machine): Launched {
-  const print = printErrors(role)
-  const launched = launch(role, { ...env, ...clock?.env }, (line) => {
-    print(line)
-    appendFileSync(logFile, `${elapsed()}  ${line}\n`)
-  })
-  if (clock) void launched.exited.then(() => removeShared(launched.pid))
-  return launched
-}
-
-const endOne = (launched: Launched, how: 'kill' | 'end') =>
-  how === 'kill' ? launched.kill() : launched.stop(GRACE_MS)
-
-/** One process of each role. */
-function supervise(env: Env, { clocks, logs }: { clocks: ReadonlyMap<ClockName, Clock>; logs: string }) {
-  const current = new Map<Role, Launched>()
-  /** Processes that a planned fault ends. */
-  const meant = new Set<Launched>()
-  const changed = new Map<Role, Env>()
-  let deaths = 0
-  let closed = false
-
-  function run(role: Role): void {
-    const launched = launchWith(
-      role,
-      { ...env, ...changed.get(role) },
-      { clock: clocks.get(role), logFile: join(logs, `${role}.log`) },
-    )
-    current.set(role, launched)
-    void launched.exited.then(async ({ code, signal }) => {
-      if (closed) return
-      if (!meant.delete(launched)) {
-        deaths += 1
-        process.stderr.write(`    ${role} ended on its own: ${code ?? signal}\n`)
-      }
-      await sleep(RESTART_MS)
-      if (!closed) run(role)
-    })
-  }
-
-  function running(role: Role): Launched {
-    const launched = current.get(role)
-    if (!launched) throw new Error(`${role} is not running`)
-    return launched
-  }
-
-  async function end(role: Role, how: 'kill' | 'end'): Promise<void> {
-    meant.add(running(role))
-    await endOne(running(role), how)
-  }
-
-  for (const role of ROLES) run(role)
-  return {
-    running,
-    deaths: () => deaths,
-    async ready() {
-      // always the current one, as it may end during the wait
-      for (const role of ROLES) await until(() => isReady(running(role)), { timeout: READY_MS })
-    },
-    end,
-    async restartWith(role: Role, settings: Env) {
-      changed.set(role, settings)
-      await end(role, 'end')
-    },
-    async close() {
-      closed = true
-      await Promise.all([...current.values()].map((launched) => launched.kill()))
-    },
-  }
-}
-
-async function isReady(launched: Launched): Promise<true> {
-  await launched.ready(READY_MS)
-  return true
-}
 
 async function freezePid(pid: number, forMs: number): Promise<void> {
   signal(pid, 'SIGSTOP')
