@@ -94,34 +94,13 @@ const destinationOf = (key: string): string => key.split(' ', 1)[0] ?? ''
  * have the same id.
  */
 export function account(facts: Facts): Account {
-  const { accepted, events, routed, answered, dead, cancelled, recorded, mistaken, steady } = facts
-  const { cuts = [], choosy } = facts
-  const cut = sumOf(cuts, ({ from, to }) => to - from)
-  const reported = sumOf(cuts, (each) => covered(each, facts.reported ?? []).size)
-  const isThere = (key: string) => events.has(key) || routed.has(key)
-  const unreported = (each: Cut) => unreportedKeys(each, facts.reported ?? [])
-  const witnessed = cuts.filter(({ isUnwitnessed, kind }) => !isUnwitnessed && kind !== 'retries')
-  const unwitnessed = sumOf(
-    cuts.filter(({ isUnwitnessed }) => isUnwitnessed),
-    (each) => unreported(each).length,
-  )
-  const idOf = new Map<string, string>()
-  const strange = new Set<string>()
-  for (const each of answered) {
-    const known = idOf.get(pair(each))
-    if (known === undefined) idOf.set(pair(each), each.deliveryId)
-    else if (known !== each.deliveryId) strange.add(pair(each))
-  }
+  const { accepted, events, routed, answered, dead, cancelled, recorded, mistaken, choosy } = facts
+  const { idOf, strangeIds } = deliveryIds(answered)
   const isKnown = (key: string) => idOf.has(key) || dead.has(key) || cancelled.has(key)
   const isSettled = (key: string) => isKnown(key) || mistaken.has(key)
-  const destinationsOf = (messageId: string) =>
-    choosy?.wants(messageId) ? [...steady, choosy.destinationId] : steady
-  const expected = [...events].flatMap((messageId) =>
-    destinationsOf(messageId).map((destinationId) => pair({ destinationId, messageId })),
-  )
   const lost = {
     accepted: [...accepted].filter((id) => !events.has(id)),
-    unrouted: expected.filter((key) => !routed.has(key)),
+    unrouted: expectedDeliveries(facts).filter((key) => !routed.has(key)),
     unsettled: [...routed].filter((key) => !isSettled(key)),
   }
   const missing = {
@@ -129,10 +108,7 @@ export function account(facts: Facts): Account {
     unrouted: withoutExcused(lost.unrouted, 'deliveries', facts),
     unsettled: withoutExcused(lost.unsettled, 'retries', facts),
   }
-  const isUnwanted = (key: string) => {
-    const [, messageId = ''] = key.split(' ')
-    return destinationOf(key) === choosy?.destinationId && !choosy?.wants(messageId)
-  }
+  const { unreported, ...losses } = lossesOf(facts)
   const ofWebhook = [...Map.groupBy(answered, (each) => `${each.webhook} ${pair(each)}`).values()]
   return {
     accepted: accepted.size,
@@ -145,19 +121,57 @@ export function account(facts: Facts): Account {
     again: answered.length - ofWebhook.length,
     // not `Math.max(...)`: so many arguments would overflow the stack
     most: ofWebhook.reduce((most, { length }) => Math.max(most, length), 0),
-    cut,
-    reported,
-    unwitnessed,
+    ...losses,
     excused: Object.values(lost).flat().length - Object.values(missing).flat().length,
-    rewritten: witnessed.flatMap(unreported).filter(isThere).length,
     missing: {
       ...missing,
-      unreported: witnessed.flatMap(unreported).filter((key) => !isThere(key)),
-      strangeIds: [...strange],
+      unreported,
+      strangeIds,
       unaccepted: [...recorded].filter((key) => !idOf.has(key) && !mistaken.has(key)),
-      unwanted: [...routed].filter(isUnwanted),
+      unwanted: [...routed].filter((key) => isUnwanted(key, choosy)),
       unredacted: [...(facts.unredacted ?? [])],
     },
+  }
+}
+
+/** @returns the first `deliveryId` of each delivery, and the deliveries that have several. */
+function deliveryIds(answered: readonly Answered[]): { idOf: Map<string, string>; strangeIds: string[] } {
+  const idOf = new Map<string, string>()
+  const strange = new Set<string>()
+  for (const each of answered) {
+    const known = idOf.get(pair(each))
+    if (known === undefined) idOf.set(pair(each), each.deliveryId)
+    else if (known !== each.deliveryId) strange.add(pair(each))
+  }
+  return { idOf, strangeIds: [...strange] }
+}
+
+function expectedDeliveries({ events, steady, choosy }: Facts): string[] {
+  const destinationsOf = (messageId: string) =>
+    choosy?.wants(messageId) ? [...steady, choosy.destinationId] : steady
+  return [...events].flatMap((messageId) =>
+    destinationsOf(messageId).map((destinationId) => pair({ destinationId, messageId })),
+  )
+}
+
+function isUnwanted(key: string, choosy: Facts['choosy']): boolean {
+  const [, messageId = ''] = key.split(' ')
+  return destinationOf(key) === choosy?.destinationId && !choosy?.wants(messageId)
+}
+
+/** What power cuts removed, and what became of it. */
+function lossesOf({ cuts = [], reported = [], events, routed }: Facts) {
+  const isThere = (key: string) => events.has(key) || routed.has(key)
+  const unreportedOf = (each: Cut) => unreportedKeys(each, reported)
+  const unwitnessed = cuts.filter(({ isUnwitnessed }) => isUnwitnessed)
+  const witnessed = cuts.filter(({ isUnwitnessed, kind }) => !isUnwitnessed && kind !== 'retries')
+  const unexplained = witnessed.flatMap(unreportedOf)
+  return {
+    cut: sumOf(cuts, ({ from, to }) => to - from),
+    reported: sumOf(cuts, (each) => covered(each, reported).size),
+    unwitnessed: sumOf(unwitnessed, (each) => unreportedOf(each).length),
+    rewritten: unexplained.filter(isThere).length,
+    unreported: unexplained.filter((key) => !isThere(key)),
   }
 }
 
