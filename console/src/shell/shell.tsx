@@ -11,19 +11,8 @@ import { SchemeToggle } from './scheme-toggle.tsx'
 import { StatusBanner } from './status-banner.tsx'
 
 export function Shell({ session, children }: { session: Session; children: ReactNode }) {
-  const [opened, { toggle, close }] = useDisclosure()
+  const { opened, toggle, close, burger } = useMenu()
   const main = useFocusOnNavigation(close)
-  const burger = useRef<HTMLButtonElement>(null)
-  useHotkeys([
-    [
-      'Escape',
-      () => {
-        if (!opened) return
-        close()
-        burger.current?.focus()
-      },
-    ],
-  ])
   return (
     <AppShell
       header={{ height: 56 }}
@@ -63,6 +52,19 @@ export function Shell({ session, children }: { session: Session; children: React
       </AppShell.Main>
     </AppShell>
   )
+}
+
+/** The menu of narrow screens. */
+function useMenu() {
+  const [opened, { toggle, close }] = useDisclosure()
+  const burger = useRef<HTMLButtonElement>(null)
+  function onEscape() {
+    if (!opened) return
+    close()
+    burger.current?.focus()
+  }
+  useHotkeys([['Escape', onEscape]])
+  return { opened, toggle, close, burger }
 }
 
 const Home = () => (

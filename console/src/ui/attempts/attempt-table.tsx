@@ -23,15 +23,13 @@ export type ShownAttempt = {
   urlHash?: number | null
 }
 
+type Columns = { withDestination?: boolean; urls?: Urls | undefined }
+
 export function AttemptTable({
   attempts,
   withDestination = false,
   urls,
-}: {
-  attempts: readonly ShownAttempt[]
-  withDestination?: boolean
-  urls?: Urls | undefined
-}) {
+}: Columns & { attempts: readonly ShownAttempt[] }) {
   return (
     <DataTable
       label="Attempts"
@@ -48,32 +46,40 @@ export function AttemptTable({
       ]}
     >
       {attempts.map((each) => (
-        <Table.Tr
+        <AttemptRow
           key={`${each.destinationId} ${each.attempt} ${each.urlIndex} ${each.startedAt} ${each.outcome}`}
-        >
-          {withDestination && (
-            <Table.Td className="in-flow">
-              <DestinationName id={each.destinationId ?? ''} />
-            </Table.Td>
-          )}
-          <Table.Td>{each.attempt}</Table.Td>
-          <Table.Td>
-            <Url>{urlOf(each, urls)}</Url>
-          </Table.Td>
-          <Table.Td>
-            <Timestamp at={each.startedAt} short />
-          </Table.Td>
-          <Table.Td className="time">
-            {each.outcome === 'deferred' || each.outcome === 'cancelled'
-              ? ''
-              : formatDuration(each.durationMs)}
-          </Table.Td>
-          <Table.Td>
-            <Outcome attempt={each} />
-          </Table.Td>
-        </Table.Tr>
+          attempt={each}
+          withDestination={withDestination}
+          urls={urls}
+        />
       ))}
     </DataTable>
+  )
+}
+
+function AttemptRow({ attempt, withDestination, urls }: Columns & { attempt: ShownAttempt }) {
+  const { outcome, durationMs } = attempt
+  return (
+    <Table.Tr>
+      {withDestination && (
+        <Table.Td className="in-flow">
+          <DestinationName id={attempt.destinationId ?? ''} />
+        </Table.Td>
+      )}
+      <Table.Td>{attempt.attempt}</Table.Td>
+      <Table.Td>
+        <Url>{urlOf(attempt, urls)}</Url>
+      </Table.Td>
+      <Table.Td>
+        <Timestamp at={attempt.startedAt} short />
+      </Table.Td>
+      <Table.Td className="time">
+        {outcome === 'deferred' || outcome === 'cancelled' ? '' : formatDuration(durationMs)}
+      </Table.Td>
+      <Table.Td>
+        <Outcome attempt={attempt} />
+      </Table.Td>
+    </Table.Tr>
   )
 }
 

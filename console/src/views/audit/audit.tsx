@@ -1,7 +1,8 @@
 import { Button, Code, Group, List, NativeSelect, Stack, Table, Text, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import { useSearchParams } from 'wouter'
-import { type AuditEntry, type AuditFilter, useAudit } from '../../api/audit.ts'
+import { api, resultOf } from '../../api/client/client.ts'
+import { useSearch } from '../../api/client/search.ts'
 import { ErrorAlert } from '../../ui/error-alert.tsx'
 import { DataTable } from '../../ui/layout/data-table.tsx'
 import { Empty } from '../../ui/layout/empty.tsx'
@@ -9,7 +10,14 @@ import { Page } from '../../ui/layout/page.tsx'
 import { StateBadge } from '../../ui/values/state-badge.tsx'
 import { Timestamp } from '../../ui/values/time.tsx'
 import { visible } from '../../wording/visible.ts'
-import { changeLines, detailLines, INCOMPLETE, KINDS, OUTCOMES, whatLabel } from './entry.ts'
+import { type AuditEntry, changeLines, detailLines, INCOMPLETE, KINDS, OUTCOMES, whatLabel } from './entry.ts'
+
+type AuditFilter = { what?: string; id?: string }
+
+const useAudit = (filter: AuditFilter) =>
+  useSearch(['audit', filter], (from, signal) =>
+    resultOf(api.GET('/api/audit', { params: { query: { ...filter, ...from } }, signal })),
+  )
 
 export default function Audit() {
   const [params, setParams] = useSearchParams()

@@ -1,6 +1,6 @@
 import type { components } from '../../api/client/schema.ts'
 
-type AuditEntry = components['schemas']['AuditEntry']
+export type AuditEntry = components['schemas']['AuditEntry']
 
 export const KINDS: Readonly<Record<string, string>> = {
   source: 'Source',

@@ -2,7 +2,7 @@ import { NativeSelect, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { fieldError, withoutCorrected } from '../../api/client/errors.ts'
 import { type Kind, useCreateComputation } from '../../api/computations.ts'
-import { useSources } from '../../api/sources.ts'
+import { type Source, useSources } from '../../api/sources.ts'
 import { CreateDialog } from '../../ui/form/create-dialog.tsx'
 import { Loaded } from '../../ui/layout/loaded.tsx'
 import { visible } from '../../wording/visible.ts'
@@ -44,21 +44,37 @@ export function NewComputation({ kind, opened, onClose }: NewProps) {
         data-autofocus
       />
       <Loaded query={query}>
-        {(sources) =>
-          sources.length === 0 ? (
-            <Text size="sm">Create a source first. The identify calls are sent on its behalf.</Text>
-          ) : (
-            <NativeSelect
-              label="Source"
-              description="The identify calls are sent on behalf of this source, to its destinations."
-              value={sourceId}
-              onChange={(event) => setChosen(event.currentTarget.value)}
-              data={sources.map((source) => ({ value: source.id, label: visible(source.name) }))}
-              error={fieldError(error, '/sourceId')}
-            />
-          )
-        }
+        {(sources) => (
+          <SourceField
+            sources={sources}
+            value={sourceId}
+            onChange={setChosen}
+            error={fieldError(error, '/sourceId')}
+          />
+        )}
       </Loaded>
     </CreateDialog>
+  )
+}
+
+type SourceProps = {
+  sources: readonly Source[]
+  value: string
+  onChange: (sourceId: string) => void
+  error: string | undefined
+}
+
+function SourceField({ sources, value, onChange, error }: SourceProps) {
+  if (sources.length === 0)
+    return <Text size="sm">Create a source first. The identify calls are sent on its behalf.</Text>
+  return (
+    <NativeSelect
+      label="Source"
+      description="The identify calls are sent on behalf of this source, to its destinations."
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value)}
+      data={sources.map(({ id, name }) => ({ value: id, label: visible(name) }))}
+      error={error}
+    />
   )
 }

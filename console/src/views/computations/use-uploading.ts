@@ -18,10 +18,7 @@ export function useUploading(kind: Kind, id: string, content: { text: string; fi
   const [isNew, setNew] = useState(true)
   const [allowed, setAllowed] = useState<readonly Allowance[]>([])
   const preview = usePreview(kind, id)
-  const own = useUpload(kind, id)
-  const latest = useLatestUpload(kind, id)
-  // an earlier dialog may have started one
-  const upload = isNew && own.isIdle && latest ? latest : own
+  const { own, upload } = useShownUpload(kind, id, isNew)
   const blob = content.file ?? new Blob([content.text])
   const required = requiredBy(preview.data)
 
@@ -63,6 +60,13 @@ export function useUploading(kind: Kind, id: string, content: { text: string; fi
   const isPending = preview.isPending || upload.isPending
   const state = { format, isDoubtful, progress, allowed, required, preview, upload, isReady, isPending }
   return { ...state, setAllowed, startOver, startPreview, startUpload }
+}
+
+/** @returns `upload`: the one of this dialog, or one that an earlier dialog started. */
+function useShownUpload(kind: Kind, id: string, isNew: boolean) {
+  const own = useUpload(kind, id)
+  const latest = useLatestUpload(kind, id)
+  return { own, upload: isNew && own.isIdle && latest ? latest : own }
 }
 
 export type Uploading = ReturnType<typeof useUploading>

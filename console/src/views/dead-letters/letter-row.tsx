@@ -19,7 +19,7 @@ type RowProps = { letter: DeadLetter; isSelected: boolean; onSelect: (isSelected
 export function LetterRow({ letter, isSelected, onSelect }: RowProps) {
   const [opened, { toggle }] = useDisclosure()
   const mayWrite = useMayWrite()
-  const { messageId, destinationId, event, user, deadAt } = letter
+  const { messageId, destinationId, deadAt } = letter
   return (
     <>
       <Table.Tr>
@@ -39,19 +39,8 @@ export function LetterRow({ letter, isSelected, onSelect }: RowProps) {
           <DestinationName id={destinationId} />
         </Table.Td>
         <Table.Td className="in-flow">
-          <Text size="sm">{visible(event ?? 'No name')}</Text>
-          <Text size="xs" c="dimmed">
-            {visible(user ?? 'No user')}
-          </Text>
-          <Text size="xs" c="dimmed" ff="monospace">
-            {visible(messageId)}
-          </Text>
-          <Box hiddenFrom="sm">
-            <Text size="xs" c="dimmed" component="div">
-              <DestinationName id={destinationId} />, <Timestamp at={deadAt} short />
-            </Text>
-            <Outcome letter={letter} />
-          </Box>
+          <Subject letter={letter} />
+          <OnNarrowScreens letter={letter} />
         </Table.Td>
         <Table.Td visibleFrom="sm">
           <Badges letter={letter} />
@@ -73,6 +62,18 @@ export function LetterRow({ letter, isSelected, onSelect }: RowProps) {
     </>
   )
 }
+
+const Subject = ({ letter: { event, user, messageId } }: { letter: DeadLetter }) => (
+  <>
+    <Text size="sm">{visible(event ?? 'No name')}</Text>
+    <Text size="xs" c="dimmed">
+      {visible(user ?? 'No user')}
+    </Text>
+    <Text size="xs" c="dimmed" ff="monospace">
+      {visible(messageId)}
+    </Text>
+  </>
+)
 
 type ActionsProps = { letter: DeadLetter; opened: boolean; onToggle: () => void }
 
@@ -105,11 +106,15 @@ function Actions({ letter, opened, onToggle }: ActionsProps) {
   )
 }
 
-const Outcome = ({ letter }: { letter: DeadLetter }) => (
-  <>
+/** The columns that they leave out. */
+const OnNarrowScreens = ({ letter }: { letter: DeadLetter }) => (
+  <Box hiddenFrom="sm">
+    <Text size="xs" c="dimmed" component="div">
+      <DestinationName id={letter.destinationId} />, <Timestamp at={letter.deadAt} short />
+    </Text>
     <Badges letter={letter} />
     <LastError letter={letter} />
-  </>
+  </Box>
 )
 
 const Badges = ({ letter: { reason, afterwards, replayed } }: { letter: DeadLetter }) => (

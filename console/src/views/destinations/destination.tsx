@@ -35,8 +35,6 @@ const VIEW_TABS = ['health', 'deliveries']
 export default function DestinationPage({ id, tab = 'health' }: { id: string; tab?: string | undefined }) {
   const query = useDestination(id)
   const mayWrite = useMayWrite()
-  const [, go] = useLocation()
-  const tabs = TABS.filter(({ id }) => mayWrite || VIEW_TABS.includes(id))
   return (
     <Loaded query={query} missing={<MissingPage what="destination" />}>
       {(destination) => (
@@ -46,45 +44,55 @@ export default function DestinationPage({ id, tab = 'health' }: { id: string; ta
           actions={mayWrite ? <Switches destination={destination} /> : <OnOffBadge {...destination} />}
         >
           {destination.enabled && destination.paused && <PausedAlert />}
-          <Tabs
-            value={tabs.some(({ id }) => id === tab) ? tab : 'health'}
-            onChange={(next) => go(`/destinations/${id}/${next}`, { replace: true })}
-            keepMounted={false}
-          >
-            <Tabs.List mb="md">
-              {tabs.map(({ id, label }) => (
-                <Tabs.Tab key={id} value={id}>
-                  {label}
-                </Tabs.Tab>
-              ))}
-            </Tabs.List>
-            <Tabs.Panel value="health">
-              <DestinationHealth destination={destination} />
-            </Tabs.Panel>
-            <Tabs.Panel value="deliveries">
-              <DeliveryList destinationId={id} />
-            </Tabs.Panel>
-            <Tabs.Panel value="settings">
-              <DestinationSettings destination={destination} />
-            </Tabs.Panel>
-            <Tabs.Panel value="rules">
-              <Suspense fallback={<LoadingView />}>
-                <DestinationRules destination={destination} />
-              </Suspense>
-            </Tabs.Panel>
-            <Tabs.Panel value="test">
-              <TestPanel destination={destination} />
-            </Tabs.Panel>
-            <Tabs.Panel value="secret">
-              <SecretRotation destination={destination} />
-            </Tabs.Panel>
-            <Tabs.Panel value="replay">
-              <ReplayEvents destination={destination} />
-            </Tabs.Panel>
-          </Tabs>
+          <DestinationTabs destination={destination} tab={tab} />
         </Page>
       )}
     </Loaded>
+  )
+}
+
+function DestinationTabs({ destination, tab }: { destination: Destination; tab: string }) {
+  const { id } = destination
+  const mayWrite = useMayWrite()
+  const [, go] = useLocation()
+  const tabs = TABS.filter((each) => mayWrite || VIEW_TABS.includes(each.id))
+  return (
+    <Tabs
+      value={tabs.some((each) => each.id === tab) ? tab : 'health'}
+      onChange={(next) => go(`/destinations/${id}/${next}`, { replace: true })}
+      keepMounted={false}
+    >
+      <Tabs.List mb="md">
+        {tabs.map(({ id, label }) => (
+          <Tabs.Tab key={id} value={id}>
+            {label}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      <Tabs.Panel value="health">
+        <DestinationHealth destination={destination} />
+      </Tabs.Panel>
+      <Tabs.Panel value="deliveries">
+        <DeliveryList destinationId={id} />
+      </Tabs.Panel>
+      <Tabs.Panel value="settings">
+        <DestinationSettings destination={destination} />
+      </Tabs.Panel>
+      <Tabs.Panel value="rules">
+        <Suspense fallback={<LoadingView />}>
+          <DestinationRules destination={destination} />
+        </Suspense>
+      </Tabs.Panel>
+      <Tabs.Panel value="test">
+        <TestPanel destination={destination} />
+      </Tabs.Panel>
+      <Tabs.Panel value="secret">
+        <SecretRotation destination={destination} />
+      </Tabs.Panel>
+      <Tabs.Panel value="replay">
+        <ReplayEvents destination={destination} />
+      </Tabs.Panel>
+    </Tabs>
   )
 }
 

@@ -54,27 +54,32 @@ export function OnOff({ destination, label, ariaLabel, description, onSaved }: O
         loading={replace.isPending}
         error={replace.error}
       >
-        <Text size="sm">
-          Sluice stops sending within a second. Deliveries that fall due while it is off are cancelled
-          {paused && ', including held ones'}, and events that arrive meanwhile are not sent. Later, you can
-          send these events with Replay. If a receiver is down, leave the destination on: Sluice retries
-          {LIMITS.retryFor}.
-        </Text>
-        {!paused && (
-          <>
-            <Text size="sm">
-              To stop for a while without losing events, pause it: deliveries are held and sent after you
-              resume it.
-            </Text>
-            <Button variant="default" onClick={() => save({ paused: true })} disabled={replace.isPending}>
-              Pause it instead
-            </Button>
-          </>
-        )}
+        <WhatTurningOffDoes paused={paused} />
+        {!paused && <PauseInstead onPause={() => save({ paused: true })} disabled={replace.isPending} />}
       </Confirm>
     </Stack>
   )
 }
+
+const WhatTurningOffDoes = ({ paused }: { paused: boolean }) => (
+  <Text size="sm">
+    Sluice stops sending within a second. Deliveries that fall due while it is off are cancelled
+    {paused && ', including held ones'}, and events that arrive meanwhile are not sent. Later, you can send
+    these events with Replay. If a receiver is down, leave the destination on: Sluice retries
+    {LIMITS.retryFor}.
+  </Text>
+)
+
+const PauseInstead = ({ onPause, disabled }: { onPause: () => void; disabled: boolean }) => (
+  <>
+    <Text size="sm">
+      To stop for a while without losing events, pause it: deliveries are held and sent after you resume it.
+    </Text>
+    <Button variant="default" onClick={onPause} disabled={disabled}>
+      Pause it instead
+    </Button>
+  </>
+)
 
 /** Pausing loses nothing, so it asks for no confirmation. */
 export function PauseButton({ destination }: { destination: Destination }) {

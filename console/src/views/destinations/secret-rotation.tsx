@@ -71,24 +71,10 @@ function SecretForm({ base, onSaved, form, onSecret }: FormProps) {
   const [hours, setHours] = useState('24')
   const [isRemoved, setRemoved] = useState(false)
   const [endsPrevious, setEndsPrevious] = useState(false)
-  const replace = useReplaceDestination()
-  const sent = replace.variables?.sharedSecret
-  const saving = { ...replace, error: secretError(replace.error, { sent, typed: secret }) }
+  const { save, saving } = useSave({ base, secret, onSaved, onSecret })
   const now = useNow()
   const hasSecret = base.sharedSecret !== undefined
   const isRotating = Date.parse(base.previousSecretExpiresAt ?? '') > now
-
-  /** Saves only these secrets. */
-  const save = (secrets: Partial<Destination>) =>
-    replace.mutate(
-      { ...withoutSecrets(base), ...secrets },
-      {
-        onSuccess(saved) {
-          onSaved(saved)
-          if (secret !== '' && secrets.sharedSecret === secret) onSecret({ secret, version: saved.version })
-        },
-      },
-    )
 
   function submit() {
     const until = hasSecret ? overlapEnd(hours, serverNow()) : undefined
@@ -111,7 +97,7 @@ function SecretForm({ base, onSaved, form, onSecret }: FormProps) {
           until={base.previousSecretExpiresAt ?? ''}
           // the mask keeps the current secret
           onEnd={() => save(hasSecret ? { sharedSecret: base.sharedSecret } : {})}
-          isEnding={replace.isPending}
+          isEnding={saving.isPending}
         />
       )}
       {hasSecret && <Signatures title="Signatures now" signatures={signaturesOf(base, now)} />}
@@ -137,6 +123,27 @@ function SecretForm({ base, onSaved, form, onSecret }: FormProps) {
       {hasSecret && <RemovesSecret checked={isRemoved} onChange={setRemoved} />}
     </Form>
   )
+}
+
+type SaveOptions = Pick<FormProps, 'base' | 'onSaved' | 'onSecret'> & {
+  /** As it was typed. */
+  secret: string
+}
+
+function useSave({ base, secret, onSaved, onSecret }: SaveOptions) {
+  const replace = useReplaceDestination()
+  const sent = replace.variables?.sharedSecret
+  return {
+    /** Saves only these secrets. */
+    save(secrets: Partial<Destination>) {
+      const onSuccess = (saved: Destination) => {
+        onSaved(saved)
+        if (secret !== '' && secrets.sharedSecret === secret) onSecret({ secret, version: saved.version })
+      }
+      replace.mutate({ ...withoutSecrets(base), ...secrets }, { onSuccess })
+    },
+    saving: { ...replace, error: secretError(replace.error, { sent, typed: secret }) },
+  }
 }
 
 type ChoiceProps = { checked: boolean; onChange: (checked: boolean) => void }

@@ -1,5 +1,6 @@
 import { Anchor, Box, Button, Group, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
+import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { type Destination, useDestinations } from '../../api/destinations.ts'
 import type { EventDelivery, FoundEvent } from '../../api/events.ts'
@@ -79,15 +80,11 @@ function Explanation({
   return (
     <>
       {state === 'deferred' && (
-        <Text size="sm" mt={4}>
+        <Note>
           The delivery waits for the webhook. The next attempt follows as soon as the webhook answers again.
-        </Text>
+        </Note>
       )}
-      {state === 'held' && (
-        <Text size="sm" mt={4}>
-          {DELIVERY_STATES.held.explanation}
-        </Text>
-      )}
+      {state === 'held' && <Note>{DELIVERY_STATES.held.explanation}</Note>}
       {!routed && reason !== null && (
         <Text size="sm" mt={4} className="in-flow">
           {[
@@ -98,12 +95,10 @@ function Explanation({
       )}
       {state === 'unknown' && (mayNotHaveBeenSent ? <SettingsChanged /> : <OlderThanAttempts />)}
       {state === 'waiting' && attempts.length === 0 && (
-        <Text size="sm" mt={4}>
-          The delivery is on its way. No attempt has been made yet.
-        </Text>
+        <Note>The delivery is on its way. No attempt has been made yet.</Note>
       )}
       {dead && (state === 'dead' || state === 'rejected') && (
-        <Text size="sm" mt={4}>
+        <Note>
           {deadReasonLabel(dead.reason).explanation}{' '}
           <Anchor
             component={Link}
@@ -113,17 +108,23 @@ function Explanation({
           >
             Replay it from the dead letters
           </Anchor>
-        </Text>
+        </Note>
       )}
     </>
   )
 }
 
-const SettingsChanged = () => (
+const Note = ({ children }: { children: ReactNode }) => (
   <Text size="sm" mt={4}>
+    {children}
+  </Text>
+)
+
+const SettingsChanged = () => (
+  <Note>
     The settings of the destination changed after the event arrived. If it was off, not connected or not yet
     created, it did not get the event. To send past events, open its Replay tab.
-  </Text>
+  </Note>
 )
 
 const OlderThanAttempts = () => (

@@ -70,23 +70,10 @@ export function SearchResults({ search }: { search: Search }) {
 function EventCard({ event }: { event: FoundEvent }) {
   const [opened, { toggle }] = useDisclosure()
   const { rejected, destinations } = event
-  const nameOf = useDestinationNames()
   return (
     <Paper withBorder p="md" component="article">
       <Group justify="space-between" align="flex-start">
-        <div>
-          <Title order={2} size="h4" className="in-flow">
-            {event.type ?? 'call'}
-            {(event.event ?? event.name) !== null && visible(` “${event.event ?? event.name}”`)}
-          </Title>
-          <Text size="sm" c="dimmed" className="in-flow">
-            {visible(event.userId ?? event.anonymousId ?? 'No user')} from <SourceName id={event.sourceId} />,
-            received <Timestamp at={event.receivedAt} />
-          </Text>
-          <Text size="xs" c="dimmed" ff="monospace" className="in-flow">
-            {visible(event.messageId ?? '')}
-          </Text>
-        </div>
+        <EventHeading event={event} />
         <Group gap="xs">
           <StateBadge {...(rejected ? CALL_STATES.rejected : CALL_STATES.accepted)} />
           <Button variant="default" size="compact-sm" onClick={toggle} aria-expanded={opened}>
@@ -107,21 +94,42 @@ function EventCard({ event }: { event: FoundEvent }) {
           stored but not forwarded. Set up Webhooks for this source, then replay the event.
         </Text>
       )}
-      {destinations.length > 0 && (
-        <Stack gap="sm" mt="sm">
-          <FilteredList
-            all={destinations}
-            what="destinations"
-            textOf={({ destinationId, state }) => `${nameOf(destinationId)} ${destinationId} ${state}`}
-          >
-            {(shown) =>
-              shown.map((delivery) => (
-                <DeliveryCard key={delivery.destinationId} delivery={delivery} event={event} />
-              ))
-            }
-          </FilteredList>
-        </Stack>
-      )}
+      {destinations.length > 0 && <Deliveries event={event} />}
     </Paper>
+  )
+}
+
+const EventHeading = ({ event }: { event: FoundEvent }) => (
+  <div>
+    <Title order={2} size="h4" className="in-flow">
+      {event.type ?? 'call'}
+      {(event.event ?? event.name) !== null && visible(` “${event.event ?? event.name}”`)}
+    </Title>
+    <Text size="sm" c="dimmed" className="in-flow">
+      {visible(event.userId ?? event.anonymousId ?? 'No user')} from <SourceName id={event.sourceId} />,
+      received <Timestamp at={event.receivedAt} />
+    </Text>
+    <Text size="xs" c="dimmed" ff="monospace" className="in-flow">
+      {visible(event.messageId ?? '')}
+    </Text>
+  </div>
+)
+
+function Deliveries({ event }: { event: FoundEvent }) {
+  const nameOf = useDestinationNames()
+  return (
+    <Stack gap="sm" mt="sm">
+      <FilteredList
+        all={event.destinations}
+        what="destinations"
+        textOf={({ destinationId, state }) => `${nameOf(destinationId)} ${destinationId} ${state}`}
+      >
+        {(shown) =>
+          shown.map((delivery) => (
+            <DeliveryCard key={delivery.destinationId} delivery={delivery} event={event} />
+          ))
+        }
+      </FilteredList>
+    </Stack>
   )
 }

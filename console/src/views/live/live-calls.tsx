@@ -9,6 +9,11 @@ import { LiveRow, MissedCalls } from './live-row.tsx'
 import { useLiveCalls } from './use-live-calls.ts'
 
 type Filter = 'all' | 'call' | 'rejected'
+const FILTERS: { value: Filter; label: string }[] = [
+  { value: 'all', label: 'All' },
+  { value: 'call', label: 'Accepted' },
+  { value: 'rejected', label: 'Rejected' },
+]
 
 export function LiveCalls({ sourceId, hint }: { sourceId: string; hint: string }) {
   const { rows, opened, isReady, skipped, waiting, state, pause, toggle } = useLiveCalls(sourceId)
@@ -26,11 +31,7 @@ export function LiveCalls({ sourceId, hint }: { sourceId: string; hint: string }
             aria-label="Filter calls"
             value={filter}
             onChange={setFilter}
-            data={[
-              { value: 'all', label: 'All' },
-              { value: 'call', label: 'Accepted' },
-              { value: 'rejected', label: 'Rejected' },
-            ]}
+            data={FILTERS}
           />
           <Button size="compact-sm" variant="default" onClick={pause} aria-pressed={waiting !== undefined}>
             {waiting ? `Resume list (${formatInteger(newCalls({ rows, waiting }))} new)` : 'Pause list'}
@@ -45,11 +46,7 @@ export function LiveCalls({ sourceId, hint }: { sourceId: string; hint: string }
           {rows.length === 0 ? hint : 'There are other calls. Choose “All” to see them.'}
         </Empty>
       )}
-      {!isReady && rows.length === 0 && (
-        <Text c="dimmed" size="sm" role="status">
-          Loading recent calls…
-        </Text>
-      )}
+      {!isReady && rows.length === 0 && <LoadingCalls />}
       {skipped > 0 && (
         <Text c="dimmed" size="sm" mb="xs">
           {formatInteger(skipped)} more calls were not shown because they arrived too fast.
@@ -67,3 +64,9 @@ export function LiveCalls({ sourceId, hint }: { sourceId: string; hint: string }
     </Panel>
   )
 }
+
+const LoadingCalls = () => (
+  <Text c="dimmed" size="sm" role="status">
+    Loading recent calls…
+  </Text>
+)

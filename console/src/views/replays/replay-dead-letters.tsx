@@ -43,24 +43,8 @@ export function ReplayButton({
   disabled = false,
   onStarted,
 }: ButtonProps) {
-  const destinations = useDestinations().data
-  const [dialog, setDialog] = useState<Dialog>()
-  const [isPreparing, setPreparing] = useState(false)
+  const { dialog, open, close, isPreparing } = useDialog(prepare)
   const [isStarted, setStarted] = useState(false)
-  async function open() {
-    setPreparing(true)
-    try {
-      const { requests, describe, note } = await prepare()
-      const { requests: possible, skipped } = startable(requests, destinations)
-      // ids are fixed here: a second click in the dialog cannot start a second replay
-      const named = possible.map((one) => ({ ...one, id: newId() }))
-      setDialog({ requests: named, skipped, what: describe(possible), note })
-    } catch (error) {
-      setDialog({ requests: [], skipped: [], what: '', error })
-    } finally {
-      setPreparing(false)
-    }
-  }
   return (
     <>
       <Button
@@ -78,9 +62,9 @@ export function ReplayButton({
         <ReplayDialog
           {...dialog}
           kind={kind}
-          onClose={() => setDialog(undefined)}
+          onClose={close}
           onStarted={() => {
-            setDialog(undefined)
+            close()
             setStarted(name !== undefined)
             onStarted?.()
           }}
@@ -88,6 +72,27 @@ export function ReplayButton({
       )}
     </>
   )
+}
+
+function useDialog(prepare: ButtonProps['prepare']) {
+  const destinations = useDestinations().data
+  const [dialog, setDialog] = useState<Dialog>()
+  const [isPreparing, setPreparing] = useState(false)
+  async function open() {
+    setPreparing(true)
+    try {
+      const { requests, describe, note } = await prepare()
+      const { requests: possible, skipped } = startable(requests, destinations)
+      // ids are fixed here: a second click in the dialog cannot start a second replay
+      const named = possible.map((one) => ({ ...one, id: newId() }))
+      setDialog({ requests: named, skipped, what: describe(possible), note })
+    } catch (error) {
+      setDialog({ requests: [], skipped: [], what: '', error })
+    } finally {
+      setPreparing(false)
+    }
+  }
+  return { dialog, open, close: () => setDialog(undefined), isPreparing }
 }
 
 type DialogProps = {

@@ -53,23 +53,9 @@ function RulesEditor({ base, onSaved, form, prefersJson, setPrefersJson }: Rules
   const [editor, setEditor] = useState(() =>
     prefersJson ? toJson(editorOf(base.rules)) : editorOf(base.rules),
   )
-  const [found, setFound] = useState<readonly Fault[]>([])
-  const replace = useReplaceDestination()
-  const { rules, faults, unreadable } = contentOf(editor)
-  const replacement = toReplacement(base, rules)
-  const saving = withoutCorrected(replace, replacement)
-  const obstacle = obstacleOf(base, unreadable)
-  const preview = usePreview(base, { rules, isAsked: obstacle === undefined })
-  const remaining = [...unreadable, ...remainingFaults(found, faults)]
-  const localError = remaining.length > 0 ? validationError(remaining) : undefined
+  const { preview, obstacle, saving, error, localError, submit } = useRules({ base, onSaved, editor })
   const shown = (pointer: string) => isShown(editor, pointer)
-  // the preview finds the same faults as saving
-  const error = localError ?? saving.error ?? uncorrected(preview.error, { rules: preview.asked }, { rules })
 
-  function submit() {
-    setFound(faults)
-    if (faults.length === 0) replace.mutate(replacement, { onSuccess: onSaved })
-  }
   function edit(editor: Editor) {
     form.onChange()
     setEditor(editor)
@@ -101,6 +87,29 @@ function RulesEditor({ base, onSaved, form, prefersJson, setPrefersJson }: Rules
       </div>
     </SimpleGrid>
   )
+}
+
+type RulesOptions = Pick<RulesEditorProps, 'base' | 'onSaved'> & { editor: Editor }
+
+/** Previews, checks and saves the content of the editor. */
+function useRules({ base, onSaved, editor }: RulesOptions) {
+  const [found, setFound] = useState<readonly Fault[]>([])
+  const replace = useReplaceDestination()
+  const { rules, faults, unreadable } = contentOf(editor)
+  const replacement = toReplacement(base, rules)
+  const saving = withoutCorrected(replace, replacement)
+  const obstacle = obstacleOf(base, unreadable)
+  const preview = usePreview(base, { rules, isAsked: obstacle === undefined })
+  const remaining = [...unreadable, ...remainingFaults(found, faults)]
+  const localError = remaining.length > 0 ? validationError(remaining) : undefined
+  // the preview finds the same faults as saving
+  const error = localError ?? saving.error ?? uncorrected(preview.error, { rules: preview.asked }, { rules })
+
+  function submit() {
+    setFound(faults)
+    if (faults.length === 0) replace.mutate(replacement, { onSuccess: onSaved })
+  }
+  return { preview, obstacle, saving, error, localError, submit }
 }
 
 const isShown = (editor: Editor, pointer: string): boolean =>

@@ -12,7 +12,7 @@ import { visible } from '../../wording/visible.ts'
 import { SET_UP_LABEL, STEPS, setUpPath } from '../destinations/set-up-progress.ts'
 import { SourcesStep } from './sources-step.tsx'
 import { TestStep, TurnOnStep } from './test-and-turn-on-steps.tsx'
-import { useSetUp } from './use-set-up.ts'
+import { type SetUp as SetUpState, useSetUp } from './use-set-up.ts'
 import { SecretStep, WebhooksStep } from './webhooks-and-secret-steps.tsx'
 
 /** @param id of a destination whose set-up is unfinished. */
@@ -64,46 +64,38 @@ function Steps({ unfinished }: { unfinished?: Destination }) {
         maw={820}
         completedIcon={null}
       >
-        <Stepper.Step label="Sources">
-          <Step title="Sources" hasMoved={hasMoved}>
-            <SourcesStep setUp={setUp} />
-          </Step>
-        </Stepper.Step>
-        <Stepper.Step label="URLs">
-          <Step title="URLs" hasMoved={hasMoved}>
-            <WebhooksStep setUp={setUp} />
-          </Step>
-        </Stepper.Step>
-        <Stepper.Step label="Secret">
-          <Step title="Secret" hasMoved={hasMoved}>
-            <SecretStep setUp={setUp} />
-          </Step>
-        </Stepper.Step>
-        <Stepper.Step label="Test">
-          <Step title="Test" hasMoved={hasMoved}>
-            {destination && (
-              <TestStep
-                destination={destination}
-                onBack={() => goTo(STEPS.secret)}
-                onNext={() => goTo(STEPS.on)}
-              />
-            )}
-          </Step>
-        </Stepper.Step>
-        <Stepper.Step label="Turn on">
-          <Step title="Turn on" hasMoved={hasMoved}>
-            {destination && (
-              <TurnOnStep
-                destination={destination}
-                onBack={() => goTo(STEPS.test)}
-                onSwitched={setUp.onSwitched}
-              />
-            )}
-          </Step>
-        </Stepper.Step>
+        {stepsOf(setUp).map(({ title, content }) => (
+          <Stepper.Step key={title} label={title}>
+            <Step title={title} hasMoved={hasMoved}>
+              {content}
+            </Step>
+          </Stepper.Step>
+        ))}
       </Stepper>
     </>
   )
+}
+
+/** As in `STEPS`. */
+function stepsOf(setUp: SetUpState): { title: string; content: ReactNode }[] {
+  const { destination, goTo, onSwitched } = setUp
+  return [
+    { title: 'Sources', content: <SourcesStep setUp={setUp} /> },
+    { title: 'URLs', content: <WebhooksStep setUp={setUp} /> },
+    { title: 'Secret', content: <SecretStep setUp={setUp} /> },
+    {
+      title: 'Test',
+      content: destination && (
+        <TestStep destination={destination} onBack={() => goTo(STEPS.secret)} onNext={() => goTo(STEPS.on)} />
+      ),
+    },
+    {
+      title: 'Turn on',
+      content: destination && (
+        <TurnOnStep destination={destination} onBack={() => goTo(STEPS.test)} onSwitched={onSwitched} />
+      ),
+    },
+  ]
 }
 
 type StepProps = { title: string; hasMoved: boolean; children: ReactNode }

@@ -21,6 +21,11 @@ export function DeleteUsers({ opened, onClose, userId }: DeleteProps) {
   const deleteUsers = useDeleteUsers()
   const userIds = userId === undefined ? userIdsIn(text) : [userId]
 
+  function type(typed: string) {
+    setText(typed)
+    setId(newId())
+  }
+
   function close() {
     setText('')
     setId(newId())
@@ -44,21 +49,7 @@ export function DeleteUsers({ opened, onClose, userId }: DeleteProps) {
         Every destination gets a delete event for each user and source. What the receivers do with it is up to
         them. You cannot undo this.
       </Text>
-      {userId === undefined && (
-        <Textarea
-          label="User IDs"
-          description="One per line, at most 5,000."
-          rows={6}
-          value={text}
-          onChange={(event) => {
-            setText(event.currentTarget.value)
-            setId(newId())
-          }}
-          error={fieldError(deleteUsers.error, '/userIds')}
-          styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
-          spellCheck={false}
-        />
-      )}
+      {userId === undefined && <UserIds value={text} onChange={type} error={deleteUsers.error} />}
       <Checkbox
         label="Also drop all later calls of these users"
         checked={suppress}
@@ -67,6 +58,21 @@ export function DeleteUsers({ opened, onClose, userId }: DeleteProps) {
     </Confirm>
   )
 }
+
+type UserIdsProps = { value: string; onChange: (typed: string) => void; error: unknown }
+
+const UserIds = ({ value, onChange, error }: UserIdsProps) => (
+  <Textarea
+    label="User IDs"
+    description="One per line, at most 5,000."
+    rows={6}
+    value={value}
+    onChange={(event) => onChange(event.currentTarget.value)}
+    error={fieldError(error, '/userIds')}
+    styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
+    spellCheck={false}
+  />
+)
 
 /** One per line; trims, and drops blanks and repetitions. */
 const userIdsIn = (text: string): string[] => [

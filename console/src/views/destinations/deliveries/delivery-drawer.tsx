@@ -35,8 +35,7 @@ function Details({ id }: { id: string }) {
 }
 
 function DeliveryView({ delivery }: { delivery: DeliveryDetails }) {
-  const { event, type, user, routedAt, messageId, deliveryId, destinationId, attempts, body, requests } =
-    delivery
+  const { messageId, deliveryId, destinationId, attempts, body, requests } = delivery
   const mayWrite = useMayWrite()
   const destination = useDestination(destinationId).data
   const urls = destination && {
@@ -46,15 +45,7 @@ function DeliveryView({ delivery }: { delivery: DeliveryDetails }) {
   return (
     <Stack>
       <Group justify="space-between" align="flex-start">
-        <Box>
-          <Title order={3} size="h4" className="in-flow">
-            {visible(event ?? type)}
-          </Title>
-          <Text size="sm" c="dimmed" className="in-flow">
-            {type} of {visible(user ?? 'no user')}, {delivery.replay ? 'replayed' : 'made'}{' '}
-            <Timestamp at={routedAt} />
-          </Text>
-        </Box>
+        <DeliveryHeading delivery={delivery} />
         <Group gap="xs">
           <StateBadge {...labelOf(delivery)} />
           {mayWrite && <Resend delivery={delivery} />}
@@ -85,6 +76,21 @@ function DeliveryView({ delivery }: { delivery: DeliveryDetails }) {
     </Stack>
   )
 }
+
+const DeliveryHeading = ({
+  delivery: { event, type, user, replay, routedAt },
+}: {
+  delivery: DeliveryDetails
+}) => (
+  <Box>
+    <Title order={3} size="h4" className="in-flow">
+      {visible(event ?? type)}
+    </Title>
+    <Text size="sm" c="dimmed" className="in-flow">
+      {type} of {visible(user ?? 'no user')}, {replay ? 'replayed' : 'made'} <Timestamp at={routedAt} />
+    </Text>
+  </Box>
+)
 
 const Section = ({ title, children }: { title: string; children: React.ReactNode }) => (
   <Stack gap="xs" component="section" aria-label={title}>

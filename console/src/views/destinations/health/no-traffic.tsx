@@ -13,48 +13,55 @@ export function NoTraffic({
   destination: Destination
   minutes: Health['minutes']
 }) {
-  const { id, enabled, paused, sourceIds } = destination
+  const { enabled, paused } = destination
   const hasTraffic = minutes.some(
     ({ delivered, rejected, retry, refused, deferred }) =>
       delivered + rejected + retry + refused + deferred > 0,
   )
   // the page already says that it is paused
   if (hasTraffic || (enabled && paused)) return null
-  const [source] = sourceIds
   return (
     <Alert color="blue" title="Nothing was sent in the last hour">
       <Text size="sm">
-        {!enabled && (
-          <>
-            The destination is off.{' '}
-            <ForAdmin>
-              <Anchor component={Link} to={setUpPath(destination)} size="sm">
-                {SET_UP_LABEL}
-              </Anchor>
-            </ForAdmin>
-          </>
-        )}
-        {enabled && source === undefined && (
-          <>
-            No source is connected.{' '}
-            <Anchor component={Link} to={`/destinations/${id}/settings`} size="sm">
-              Choose sources
-            </Anchor>
-          </>
-        )}
-        {enabled && source !== undefined && (
-          <>
-            Check whether calls arrive at{' '}
-            <Anchor component={Link} to={`/sources/${source}`} size="sm">
-              <SourceName id={source} />
-            </Anchor>
-            , or search for an event in{' '}
-            <Anchor component={Link} to="/deliveries" size="sm">
-              Where is my event?
-            </Anchor>
-          </>
-        )}
+        <WhatToDo destination={destination} />
       </Text>
     </Alert>
+  )
+}
+
+function WhatToDo({ destination }: { destination: Destination }) {
+  const { id, enabled, sourceIds } = destination
+  const [source] = sourceIds
+  if (!enabled)
+    return (
+      <>
+        The destination is off.{' '}
+        <ForAdmin>
+          <Anchor component={Link} to={setUpPath(destination)} size="sm">
+            {SET_UP_LABEL}
+          </Anchor>
+        </ForAdmin>
+      </>
+    )
+  if (source === undefined)
+    return (
+      <>
+        No source is connected.{' '}
+        <Anchor component={Link} to={`/destinations/${id}/settings`} size="sm">
+          Choose sources
+        </Anchor>
+      </>
+    )
+  return (
+    <>
+      Check whether calls arrive at{' '}
+      <Anchor component={Link} to={`/sources/${source}`} size="sm">
+        <SourceName id={source} />
+      </Anchor>
+      , or search for an event in{' '}
+      <Anchor component={Link} to="/deliveries" size="sm">
+        Where is my event?
+      </Anchor>
+    </>
   )
 }
