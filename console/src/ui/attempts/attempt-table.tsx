@@ -1,7 +1,8 @@
-import { Table, Text } from '@mantine/core'
+import { Button, Table, Text } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
 import { errorText } from '../../wording/error-codes.ts'
-import { formatDuration } from '../../wording/format.ts'
-import { outcomeLabel } from '../../wording/states.ts'
+import { formatDuration, pluralize } from '../../wording/format.ts'
+import { isHold, outcomeLabel } from '../../wording/states.ts'
 import { visible } from '../../wording/visible.ts'
 import { DataTable } from '../layout/data-table.tsx'
 import { DestinationName } from '../values/names.tsx'
@@ -21,6 +22,35 @@ export type ShownAttempt = {
   code: string | null
   response?: string | null
   urlHash?: number | null
+}
+
+const MAX_SHOWN = 3
+
+/** Shows three, and the others on request. */
+export function Attempts({ attempts, urls }: { attempts: readonly ShownAttempt[]; urls: Urls | undefined }) {
+  const [showsAll, { toggle }] = useDisclosure()
+  if (attempts.length === 0) return null
+  const made = attempts.filter(({ outcome }) => outcome !== 'deferred')
+  const latest = made.slice(-MAX_SHOWN)
+  const isHeld = attempts.some(isHold)
+  const deferrals = attempts.length - made.length - attempts.filter(isHold).length
+  return (
+    <>
+      {(showsAll || latest.length > 0) && (
+        <AttemptTable attempts={showsAll ? attempts : latest} urls={urls} />
+      )}
+      {latest.length < attempts.length && (
+        <Text size="sm" c="dimmed" mt={4}>
+          {pluralize(made.length, 'attempt')}
+          {deferrals > 0 && `, deferred ${pluralize(deferrals, 'time')}`}
+          {isHeld && ', held while the destination was paused'}.{' '}
+          <Button variant="subtle" size="compact-xs" onClick={toggle} aria-expanded={showsAll}>
+            {showsAll ? 'Show fewer' : 'Show all'}
+          </Button>
+        </Text>
+      )}
+    </>
+  )
 }
 
 type Columns = { withDestination?: boolean; urls?: Urls | undefined }

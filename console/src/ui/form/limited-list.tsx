@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core'
+import { Button, type ButtonProps } from '@mantine/core'
 import { type RefObject, useRef, useState } from 'react'
 import { Icon } from '../layout/icon.tsx'
 
@@ -40,14 +40,22 @@ export function useLimitedList<T extends { key: number }>(options: Options<T>): 
   }
 }
 
-type AddProps = { list: { add(): void; addButton: RefObject<HTMLButtonElement | null> }; children: string }
+type AddProps = Pick<ButtonProps, 'variant' | 'size'> & {
+  list: { add(): void; addButton: RefObject<HTMLButtonElement | null> }
+  children: string
+}
 
-export const AddButton = ({ list: { add, addButton }, children }: AddProps) => (
+export const AddButton = ({
+  list: { add, addButton },
+  variant = 'subtle',
+  size = 'compact-sm',
+  children,
+}: AddProps) => (
   <div>
     <Button
       ref={addButton}
-      variant="subtle"
-      size="compact-sm"
+      variant={variant}
+      size={size}
       leftSection={<Icon of="plus" size={14} />}
       onClick={add}
     >

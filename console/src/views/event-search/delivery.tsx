@@ -1,17 +1,14 @@
-import { Anchor, Box, Button, Group, Text } from '@mantine/core'
-import { useDisclosure } from '@mantine/hooks'
+import { Anchor, Box, Group, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { type Destination, useDestinations } from '../../api/destinations.ts'
 import type { EventDelivery, FoundEvent } from '../../api/events.ts'
-import { AttemptTable } from '../../ui/attempts/attempt-table.tsx'
-import type { Urls } from '../../ui/attempts/attempt-url.ts'
+import { Attempts } from '../../ui/attempts/attempt-table.tsx'
 import { StateBadge } from '../../ui/values/state-badge.tsx'
 import { RelativeTime, useNow } from '../../ui/values/time.tsx'
 import { decidingWords } from '../../wording/conditions.ts'
-import { pluralize } from '../../wording/format.ts'
 import { LIMITS } from '../../wording/limits.ts'
-import { DELIVERY_STATES, deadReasonLabel, isHold, withStatus } from '../../wording/states.ts'
+import { DELIVERY_STATES, deadReasonLabel, withStatus } from '../../wording/states.ts'
 import { visible } from '../../wording/visible.ts'
 
 const urlsOf = ({ webhooks, updatedAt }: Destination) => ({
@@ -143,39 +140,4 @@ const NOT_ROUTED: Record<NonNullable<EventDelivery['reason']>, string> = {
   removed: 'The destination was deleted.',
   filtered: 'The destination’s rules filter this event out.',
   sampled_out: 'The event is not in the sample that the destination’s rules send.',
-}
-
-const MAX_SHOWN = 3
-
-/** Shows three, and the others on request. */
-export function Attempts({
-  attempts,
-  urls,
-}: {
-  attempts: EventDelivery['attempts']
-  urls: Urls | undefined
-}) {
-  const [showsAll, { toggle }] = useDisclosure()
-  if (attempts.length === 0) return null
-  const made = attempts.filter(({ outcome }) => outcome !== 'deferred')
-  const latest = made.slice(-MAX_SHOWN)
-  const isHeld = attempts.some(isHold)
-  const deferrals = attempts.length - made.length - attempts.filter(isHold).length
-  return (
-    <>
-      {(showsAll || latest.length > 0) && (
-        <AttemptTable attempts={showsAll ? attempts : latest} urls={urls} />
-      )}
-      {latest.length < attempts.length && (
-        <Text size="sm" c="dimmed" mt={4}>
-          {pluralize(made.length, 'attempt')}
-          {deferrals > 0 && `, deferred ${pluralize(deferrals, 'time')}`}
-          {isHeld && ', held while the destination was paused'}.{' '}
-          <Button variant="subtle" size="compact-xs" onClick={toggle} aria-expanded={showsAll}>
-            {showsAll ? 'Show fewer' : 'Show all'}
-          </Button>
-        </Text>
-      )}
-    </>
-  )
 }

@@ -1,7 +1,6 @@
-import { Alert, Button, Stack } from '@mantine/core'
+import { Alert, Stack } from '@mantine/core'
 import { fieldError } from '../../api/client/errors.ts'
-import { useLimitedList } from '../../ui/form/limited-list.tsx'
-import { Icon } from '../../ui/layout/icon.tsx'
+import { AddButton, useLimitedList } from '../../ui/form/limited-list.tsx'
 import { MAX_URLS, newWebhook, type WebhookDraft } from './draft.ts'
 import { WebhookFields } from './webhook-fields.tsx'
 
@@ -13,7 +12,7 @@ type EditorProps = {
 
 export function WebhooksEditor({ webhooks, onChange, error }: EditorProps) {
   const options = { items: webhooks, most: MAX_URLS, make: newWebhook, onChange }
-  const { addButton, isTooMany, add, change } = useLimitedList(options)
+  const list = useLimitedList(options)
   const fault = fieldError(error, '/webhooks')
   return (
     <Stack gap="sm">
@@ -23,23 +22,15 @@ export function WebhooksEditor({ webhooks, onChange, error }: EditorProps) {
           webhook={webhook}
           index={index}
           isOnly={webhooks.length === 1}
-          onChange={(changed) => change(webhook.key, changed)}
+          onChange={(changed) => list.change(webhook.key, changed)}
           error={error}
         />
       ))}
       {fault && <Alert color="red">{fault}</Alert>}
-      <div>
-        <Button
-          ref={addButton}
-          variant="default"
-          size="sm"
-          leftSection={<Icon of="plus" size={14} />}
-          onClick={add}
-        >
-          Add another URL
-        </Button>
-      </div>
-      {isTooMany && (
+      <AddButton list={list} variant="default" size="sm">
+        Add another URL
+      </AddButton>
+      {list.isTooMany && (
         <Alert color="yellow" role="alert" title="A destination can have up to five webhooks">
           Each event is sent to all webhooks at the same time. One success completes the delivery: webhooks
           that failed are not retried. If another system must receive every event, set up another Webhooks
