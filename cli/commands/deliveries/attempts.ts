@@ -27,7 +27,14 @@ const item = z.looseObject({
   code: z.string().nullable(),
   durationMs: z.number(),
 })
+type Item = z.infer<typeof item>
 const first = z.object({ oldest: z.string().nullable() })
+
+export const ATTEMPT_HEADS = ['webhook', 'attempt', 'outcome', 'status', 'code', 'ms'] as const
+const CELLS = ['urlIndex', 'attempt', 'outcome', 'status', 'code', 'durationMs'] as const
+
+export const attemptCells = (attempt: Pick<Item, (typeof CELLS)[number]>) =>
+  CELLS.map((name) => attempt[name])
 
 export function addAttempts({ program, ...cli }: Cli): void {
   program
@@ -66,16 +73,11 @@ async function act(invocation: Invocation<Options>): Promise<ExitCode> {
   })
   const { items } = found
   const { oldest } = found.first
-  const heads = ['started', 'destination', 'webhook', 'attempt', 'outcome', 'status', 'code', 'ms', 'message']
+  const heads = ['started', 'destination', ...ATTEMPT_HEADS, 'message']
   const rows = items.map((each) => [
     each.startedAt,
     each.destinationId,
-    each.urlIndex,
-    each.attempt,
-    each.outcome,
-    each.status,
-    each.code,
-    each.durationMs,
+    ...attemptCells(each),
     each.messageId,
   ])
   const none = `No such attempt. The oldest attempt that control holds started at ${plain(oldest)}.`

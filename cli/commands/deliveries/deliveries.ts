@@ -3,6 +3,7 @@ import { type Api, pagesOf, type Query, request } from '../../api/client.ts'
 import type { ExitCode } from '../../context.ts'
 import { plain, table } from '../../table.ts'
 import { action, type Cli, filterOf, type Invocation, positiveInteger, print } from '../command.ts'
+import { ATTEMPT_HEADS, attemptCells } from './attempts.ts'
 
 type Options = {
   destination?: string
@@ -163,17 +164,8 @@ async function show(invocation: Invocation<Options>): Promise<ExitCode> {
 
 function described(found: z.infer<typeof details>): string[] {
   const { destinationId, event, type, user, state, nextAttemptAt, deliveryId, messageId } = found
-  const heads = ['started', 'webhook', 'attempt', 'outcome', 'status', 'code', 'ms', 'response']
-  const rows = found.attempts.map((each) => [
-    each.startedAt,
-    each.urlIndex,
-    each.attempt,
-    each.outcome,
-    each.status,
-    each.code,
-    each.durationMs,
-    each.response,
-  ])
+  const heads = ['started', ...ATTEMPT_HEADS, 'response']
+  const rows = found.attempts.map((each) => [each.startedAt, ...attemptCells(each), each.response])
   return [
     `${plain(event ?? type)} of ${plain(user)} to ${destinationId}: ${state}`,
     ...(nextAttemptAt === null ? [] : [`Next attempt at ${nextAttemptAt}.`]),
