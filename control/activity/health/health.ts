@@ -57,16 +57,21 @@ export function createHealth({ destinations, figures, now }: HealthParts): Healt
   const early = createEarly()
   let hasBegun = false
 
-  const currentOf = ({ destinationId, urlIndex }: Attempt) =>
-    currentWebhooks(destinations.get(destinationId))[urlIndex ?? -1]
-  const webhooksOf = (destination: Destination) =>
-    currentWebhooks(destination).map((current) => {
+  function currentOf({ destinationId, urlIndex }: Attempt) {
+    const destination = destinations.get(destinationId)
+    return destination && currentWebhooks(destination)[urlIndex ?? -1]
+  }
+
+  function webhooksOf(destination: Destination) {
+    const time = now()
+    return currentWebhooks(destination).map((current) => {
       const { urlIndex, webhook } = current
-      const { state: breaker, since } = breakers.of(webhook, now())
+      const { state: breaker, since } = breakers.of(webhook, time)
       const last = lastPosts.of(destination.id, current)
-      const isBad = last !== undefined && isInTrouble(last, now())
+      const isBad = last !== undefined && isInTrouble(last, time)
       return { urlIndex, breaker, since, state: statusOf(destination, breaker, { last, isBad }), last }
     })
+  }
 
   return {
     attempt(logged) {
@@ -114,8 +119,11 @@ function minutesOf(series: Pick<Series, 'buckets'>, time: number): DestinationHe
 
 type Shown = Pick<WebhookHealth, 'urlIndex' | 'breaker' | 'since' | 'state'> & { last: Last | undefined }
 
-const healthOf = ({ last, ...rest }: Shown): WebhookHealth => ({
-  ...rest,
+const healthOf = ({ urlIndex, breaker, since, state, last }: Shown): WebhookHealth => ({
+  urlIndex,
+  breaker,
+  since,
+  state,
   lastError: last?.error ?? null,
   lastDeliveredAt: last?.deliveredAt ?? null,
 })

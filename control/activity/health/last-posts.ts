@@ -1,16 +1,17 @@
 import { LRUCache } from 'lru-cache'
 import { targetsOf } from '../../../delivery/targets.ts'
+import { perObject } from '../../../process/per-object.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Destination } from '../../../settings/settings.ts'
 
 /** Attempts have only a position. Before `changedAt`, another webhook may have had it. */
 export type Current = { urlIndex: number; webhook: string; changedAt: number }
 
-export function currentWebhooks(destination: Destination | undefined): Current[] {
-  if (!destination) return []
+// made once: a check for notices compares all webhooks every 5 s
+export const currentWebhooks = perObject((destination: Destination): readonly Current[] => {
   const changedAt = Date.parse(destination.updatedAt)
   return targetsOf(destination).map(({ urlIndex, webhook }) => ({ urlIndex, webhook, changedAt }))
-}
+})
 
 /** `webhook`: undefined if the attempt was read before the settings. */
 export type Last = {

@@ -19,41 +19,52 @@ type State = Trouble | 'healthy'
 /** `since`: ms since 1970. */
 export type Change = Observed & { state: State; before: State; since: number }
 
+export const announcedState = (announced: Announced['states'], id: string): State =>
+  announced.get(id) ?? 'healthy'
+
 /** `at`: monotonic, `since`: since 1970; both in ms. */
 type Pending = { isHealthy: boolean; at: number; since: number }
+
+/** `elapsed`: monotonic; `now`: since 1970; both in ms. */
+type Time = { elapsed: number; now: number }
+
+/** A look at all webhooks, one by one. */
+export type Look = {
+  changeOf(observed: Observed, announced: Announced['states'], time: Time): Change | undefined
+  /** Forgets the pending changes of webhooks that this look has not found. */
+  end(): void
+}
 
 /**
  * Compares the states of webhooks with those announced. A change counts once it has lasted for `delayMs`. Idle and
  * paused webhooks keep the announced state.
  */
-export function createWatch(delayMs: number) {
+export function createWatch(delayMs: number): { look(): Look } {
   let pending = new Map<string, Pending>()
 
-  return {
-    /** `elapsed`: monotonic; `now`: since 1970; both in ms. */
-    changes(
-      all: Iterable<Observed>,
-      announced: Announced['states'],
-      { elapsed, now }: { elapsed: number; now: number },
-    ): Change[] {
-      const next: typeof pending = new Map()
-      const changes: Change[] = []
-      for (const observed of all) {
+  function look(): Look {
+    const next: typeof pending = new Map()
+    return {
+      changeOf(observed, announced, { elapsed, now }) {
         const { id, health } = observed
         const { state } = health
-        const before = announced.get(id) ?? 'healthy'
-        if (state === 'idle' || state === 'paused' || state === before) continue
+        if (state === 'idle' || state === 'paused') return undefined
+        const before = announcedState(announced, id)
+        if (state === before) return undefined
         const isHealthy = state === 'healthy'
         const known = pending.get(id)
         // a webhook that switches between failing and rejecting is in trouble all the time
         const since = known?.isHealthy === isHealthy ? known : { isHealthy, at: elapsed, since: now }
         next.set(id, since)
-        if (elapsed - since.at >= delayMs) changes.push({ ...observed, state, before, since: since.since })
-      }
-      pending = next
-      return changes
-    },
+        return elapsed - since.at >= delayMs ? { ...observed, state, before, since: since.since } : undefined
+      },
+      end() {
+        pending = next
+      },
+    }
   }
+
+  return { look }
 }
 
 const EVENTS_OF = {

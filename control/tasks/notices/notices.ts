@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Counter } from 'prom-client'
 import { targetsOf } from '../../../delivery/targets.ts'
 import { CLOSE_MS } from '../../../kafka/client.ts'
@@ -17,8 +18,8 @@ import type { Attempts } from '../../activity/attempts.ts'
 import type { Health } from '../../activity/health/health.ts'
 import { stillOwned } from '../scheduler.ts'
 import type { Tasks } from '../task-table.ts'
-import { announcedRecord, noticeId, TROUBLES } from './announced.ts'
-import { type Change, createWatch, noticeOf, type Observed } from './decide.ts'
+import { type Announced, announcedRecord, noticeId, TROUBLES } from './announced.ts'
+import { announcedState, type Change, createWatch, type Look, noticeOf, type Observed } from './decide.ts'
 
 export type NoticeParts = {
   /** Only one process sends notices. */
@@ -38,6 +39,8 @@ export type NoticeParts = {
 const CHECK_MS = 5_000
 /** Notices, and records in one transaction, for which other writes wait. */
 const AT_ONCE = 500
+/** Destinations that are compared before other work gets a turn. Each has up to five webhooks. */
+const COMPARED_AT_ONCE = 250
 
 /** When the state of a webhook changes, writes a notice for each enabled source of kind `notices`. */
 export function sendNotices(parts: NoticeParts): { close(): Promise<void> } {
@@ -66,6 +69,7 @@ export function createCheck(parts: NoticeParts): () => Promise<void> {
   let watch = createWatch(delayMs)
 
   async function announce(changes: readonly Change[], sourceIds: readonly string[]): Promise<void> {
+    if (changes.length === 0) return
     const now = Date.now()
     const events = changes.flatMap((change) =>
       sourceIds.map((sourceId) => noticeOf(change, { sourceId, now })),
@@ -85,40 +89,86 @@ export function createCheck(parts: NoticeParts): () => Promise<void> {
 
   // a webhook may seem to be removed only because its settings cannot be read
   const areAllRead = () => settings.countUnreadable('source') + settings.countUnreadable('destination') === 0
+  const canJudge = () => owns() && attempts.isFresh()
+  // another process may have written the notice, if it had the tasks meanwhile
+  const isNews = ({ id, before }: Change) => announcedState(tasks.announced, id) === before
 
   return async () => {
     const sourceIds = noticeSources(settings.sources)
-    const { announced } = tasks
-    if (!owns() || !attempts.isFresh() || (sourceIds.length === 0 && announced.size === 0)) {
+    if (!canJudge() || (sourceIds.length === 0 && tasks.announced.size === 0)) {
       watch = createWatch(delayMs)
       return
     }
-    const current = sourceIds.length > 0 ? webhooksOf(settings.destinations, health) : []
-    const changes = watch.changes(current, announced, { elapsed: performance.now(), now: Date.now() })
-    const known = new Set(current.map(({ id }) => id))
-    const gone = areAllRead() ? [...announced.keys()].filter((id) => !known.has(id)) : []
-    for (const some of batchesOf(changes, Math.ceil(AT_ONCE / (sourceIds.length || 1)))) {
-      if (!(await isStillOwner())) return
-      await announce(some, sourceIds)
+    // together with the destinations, because settings may change between batches
+    const isComplete = areAllRead()
+    const destinations = sourceIds.length > 0 ? [...settings.destinations.values()] : []
+    const compared = await compare(destinations, {
+      look: watch.look(),
+      announced: tasks.announced,
+      health,
+      canJudge,
+    })
+    if (!compared) {
+      watch = createWatch(delayMs)
+      return
     }
-    for (const some of batchesOf(gone, AT_ONCE)) {
+    for (const some of batchesOf(compared.changes, Math.ceil(AT_ONCE / (sourceIds.length || 1)))) {
+      if (!(await isStillOwner())) return
+      await announce(some.filter(isNews), sourceIds)
+    }
+    if (!isComplete) return
+    for (const some of batchesOf(compared.missing, AT_ONCE)) {
       if (!(await isStillOwner())) return
       await remember(some.map((id) => announcedRecord(id, undefined)))
     }
   }
 }
 
+type Comparing = Pick<NoticeParts, 'health'> & {
+  look: Look
+  announced: Announced['states']
+  canJudge: () => boolean
+}
+
+/** `missing`: ids of announced webhooks that no destination has. */
+type Compared = { changes: readonly Change[]; missing: ReadonlySet<string> }
+
+/** @returns undefined if this process can no longer judge. */
+async function compare(
+  destinations: readonly Destination[],
+  { look, announced, health, canJudge }: Comparing,
+): Promise<Compared | undefined> {
+  const changes: Change[] = []
+  const missing = new Set(announced.keys())
+  for (const some of batchesOf(destinations, COMPARED_AT_ONCE)) {
+    const time = { elapsed: performance.now(), now: Date.now() }
+    for (const observed of webhooksOf(some, health)) {
+      missing.delete(observed.id)
+      const change = look.changeOf(observed, announced, time)
+      if (change) changes.push(change)
+    }
+    await nextTurn()
+    if (!canJudge()) return undefined
+  }
+  look.end()
+  return { changes, missing }
+}
+
 const noticeSources = (sources: Settings['sources']): string[] =>
   [...sources.values()].filter(({ kind, enabled }) => kind === 'notices' && enabled).map(({ id }) => id)
 
-const webhooksOf = (destinations: Settings['destinations'], health: NoticeParts['health']): Observed[] =>
-  [...destinations.values()].flatMap((destination) => {
+function* webhooksOf(
+  destinations: readonly Destination[],
+  health: NoticeParts['health'],
+): Generator<Observed> {
+  for (const destination of destinations) {
     const targets = identifiedTargets(destination)
-    return health.webhooks(destination).flatMap((webhook) => {
+    for (const webhook of health.webhooks(destination)) {
       const found = targets[webhook.urlIndex]
-      return found ? [{ ...found, destination, health: webhook }] : []
-    })
-  })
+      if (found) yield { id: found.id, target: found.target, destination, health: webhook }
+    }
+  }
+}
 
 // hashed once: there may be thousands, and all are compared every 5 s
 const identifiedTargets = perObject((destination: Destination) =>

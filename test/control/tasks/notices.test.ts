@@ -1,7 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { afterEach, assert, describe, expect, test, vi } from 'vitest'
 import { parse } from 'yaml'
-import { type Announced, createAnnounced, noticeId } from '../../../control/tasks/notices/announced.ts'
+import {
+  type Announced,
+  announcedRecord,
+  createAnnounced,
+  noticeId,
+} from '../../../control/tasks/notices/announced.ts'
 import { createWatch, noticeOf } from '../../../control/tasks/notices/decide.ts'
 import { createCheck, sendNotices } from '../../../control/tasks/notices/notices.ts'
 import { render } from '../../../delivery/render.ts'
@@ -29,13 +34,15 @@ describe('a change of state', () => {
   }
   const id = noticeId(target.webhook)
 
-  /** @returns the change that each look finds. Looks are 10 s apart. */
-  function looks(states: readonly State[], announced: Announced['states'] = new Map()) {
+  /** @returns the change that each look finds. Looks are 10 s apart. Without a state, the webhook is missing. */
+  function looks(states: readonly (State | undefined)[], announced: Announced['states'] = new Map()) {
     const watch = createWatch(MINUTE)
     return states.map((state, nth) => {
-      const health = { state, lastError: null, lastDeliveredAt: null }
-      const all = [{ id, target, destination: crm, health }]
-      const [change] = watch.changes(all, announced, { elapsed: nth * 10_000, now: 1_000_000 + nth * 10_000 })
+      const health = state && { state, lastError: null, lastDeliveredAt: null }
+      const time = { elapsed: nth * 10_000, now: 1_000_000 + nth * 10_000 }
+      const look = watch.look()
+      const change = health && look.changeOf({ id, target, destination: crm, health }, announced, time)
+      look.end()
       return change && `${change.before} to ${change.state} since ${(change.since - 1_000_000) / 1_000}`
     })
   }
@@ -60,6 +67,12 @@ describe('a change of state', () => {
       'healthy to failing since 70',
     )
     expect(found([...many('failing', 6), 'healthy', ...many('failing', 6)])).toBe(-1)
+  })
+
+  test('starts over if the webhook was removed meanwhile', () => {
+    expect(looks([...many('failing', 6), undefined, ...many('failing')]).at(-1)).toBe(
+      'healthy to failing since 70',
+    )
   })
 
   test('from healthy lasts while the webhook switches between failing and rejecting', () => {
@@ -245,6 +258,85 @@ describe('notices', () => {
     }
     await createCheck({ ...parts, producer: { produce } })()
     expect(events.length).toBeLessThan(destinations.length)
+  })
+
+  test('are not written again if another process has written them meanwhile', async () => {
+    const { parts, names } = control()
+    const records = targetsOf(hook()).map(({ webhook }) => announcedRecord(noticeId(webhook), 'failing'))
+    const caughtUp = async () => {
+      await parts.taskWriter.write(() => ({ records }))
+    }
+    await createCheck({ ...parts, tasks: { ...parts.tasks, table: { caughtUp } } })()
+    expect(names()).toEqual([])
+  })
+
+  describe('about thousands of webhooks', () => {
+    const destinations = Array.from({ length: 1_200 }, (_, nth) => hook({ id: `d${nth}` }))
+
+    /** Runs `then` once the first part of the destinations has been compared. */
+    const afterPart = (health: Parameters<typeof createCheck>[0]['health'], then: () => void) => ({
+      webhooks(destination: Destination) {
+        if (destination === destinations[0]) setImmediate(then)
+        return health.webhooks(destination)
+      },
+    })
+
+    test('leave time for other work', async () => {
+      const { parts, events } = control({ destinations })
+      const seen = vi.fn(parts.health.webhooks)
+      let atOnce = Number.POSITIVE_INFINITY
+      const health = afterPart({ webhooks: seen }, () => {
+        atOnce = seen.mock.calls.length
+      })
+      await createCheck({ ...parts, health })()
+      expect(atOnce).toBeLessThan(destinations.length / 2)
+      expect(events.length).toBe(destinations.length)
+    })
+
+    test('are not written by a process that loses the tasks while it compares', async () => {
+      const { parts, state, events } = control({ destinations })
+      const health = afterPart(parts.health, () => {
+        state.owns = false
+      })
+      await createCheck({ ...parts, health })()
+      expect(events).toEqual([])
+    })
+
+    test('wait for the full delay again if states become outdated while they are compared', async () => {
+      vi.useFakeTimers({ toFake: ['Date', 'performance'] })
+      const { parts, state, events } = control({ destinations })
+      let isFreshLater = true
+      const health = afterPart(parts.health, () => {
+        state.isFresh = isFreshLater
+      })
+      const check = createCheck({ ...parts, health, delayMs: MINUTE })
+      await check()
+      vi.advanceTimersByTime(MINUTE)
+      isFreshLater = false
+      await check()
+      isFreshLater = true
+      state.isFresh = true
+      await check()
+      expect(events).toEqual([])
+      vi.advanceTimersByTime(MINUTE)
+      await check()
+      expect(events.length).toBe(destinations.length)
+    })
+
+    test('report a recovery even if a destination became readable while others were compared', async () => {
+      const { parts, state, announced, check } = control({ destinations })
+      await check()
+      const last = destinations.at(-1)
+      assert(last)
+      state.unreadable = 1
+      state.destinations.delete(last.id)
+      const health = afterPart(parts.health, () => {
+        state.unreadable = 0
+        state.destinations.set(last.id, last)
+      })
+      await createCheck({ ...parts, health })()
+      expect(announced.size).toBe(destinations.length)
+    })
   })
 
   test('go to every enabled source of kind notices, and to no other source', async () => {
