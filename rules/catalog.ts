@@ -32,6 +32,16 @@ const slack: CatalogEntry = {
   },
 }
 
+/** `properties.text`: see docs/guides/notices.md. */
+const slackNotices: CatalogEntry = {
+  id: 'slack-notices',
+  title: 'Slack (notices)',
+  documentation: slack.documentation,
+  shape: {
+    text: '{{properties.text | default: event | default: name | default: type | truncate: 1000 | escape}}',
+  },
+}
+
 const teams: CatalogEntry = {
   id: 'teams',
   title: 'Microsoft Teams',
@@ -127,4 +137,4 @@ const cloudevents: CatalogEntry = {
   },
 }
 
-export const CATALOG: readonly CatalogEntry[] = [slack, teams, discord, pagerduty, cloudevents]
+export const CATALOG: readonly CatalogEntry[] = [slack, slackNotices, teams, discord, pagerduty, cloudevents]

@@ -45,6 +45,7 @@ const accepted: Record<string, SchemaObject> = {
       50,
     ),
   }),
+  'slack-notices': object({ text: text(40_000) }),
   teams: object({
     type: { const: 'message' },
     attachments: list(
@@ -121,6 +122,8 @@ const long = 'x<@&"\n\u{1f600}'.repeat(3_000)
 const events = [
   anEvent({ event: 'Order Paid', properties: '{"total":12.5}', context: '{"ip":"203.0.113.9"}' }),
   anEvent({ event: long, userId: long, properties: JSON.stringify({ long }) }),
+  anEvent({ event: 'Order Paid', properties: JSON.stringify({ text: long }) }),
+  anEvent({ event: 'Order Paid', properties: '{"text":{"de":"Bezahlt"}}' }),
   anEvent({ type: 'page', userId: null, anonymousId: 'a1', name: 'Home', category: 'Shop' }),
   anEvent({ type: 'screen' }),
   anEvent({ type: 'page', name: '', category: '' }),
@@ -156,5 +159,7 @@ test("a Teams message stays below Teams' limit of 28 KB, and a name cannot notif
   const { text: message, blocks } = JSON.parse(
     bodyOf('slack', anEvent({ event: '<!channel>', userId: '<!here>' })),
   )
-  expect([message, blocks[1].text.text].join()).not.toMatch(/<!/)
+  const text = '<!channel>'
+  const notice = bodyOf('slack-notices', anEvent({ properties: JSON.stringify({ text }) }))
+  expect([message, blocks[1].text.text, JSON.parse(notice).text].join()).not.toMatch(/<!/)
 })

@@ -13,6 +13,7 @@ import { render } from '../../../delivery/render.ts'
 import { targetsOf } from '../../../delivery/targets.ts'
 import { CLOSE_MS } from '../../../kafka/client.ts'
 import type { OutRecord } from '../../../kafka/produce/produce.ts'
+import { CATALOG } from '../../../rules/catalog.ts'
 import { compileRules } from '../../../rules/compile.ts'
 import { rulesShape } from '../../../rules/rules.ts'
 import type { Event } from '../../../schemas/event.ts'
@@ -450,7 +451,7 @@ test('an unreadable record of a notice counts as healthy, and the record of a ta
   expect(apply('replay/x', Buffer.from('{}'))).toBe(false)
 })
 
-test('the guide shows what a receiver gets, and its settings send the text to Slack', async () => {
+test('the guide shows what a receiver gets, and its settings send the text to Slack, like the entry in the console', async () => {
   const guide = await readFile('docs/guides/notices.md', 'utf8')
   const block = (language: string) => new RegExp(`\`\`\`${language}\n([^]*?)\n\`\`\``).exec(guide)?.[1] ?? ''
   const shown = JSON.parse(block('json'))
@@ -474,6 +475,7 @@ test('the guide shows what a receiver gets, and its settings send the text to Sl
   )
   expect(JSON.parse(render(notice))).toEqual(shown)
   const { destinations } = parse(block('yaml'))
+  expect(destinations[0].rules.shape).toEqual(CATALOG.find(({ title }) => title === 'Slack (notices)')?.shape)
   const rules = compileRules(rulesShape.parse(destinations[0].rules), Buffer.alloc(16), render)
   const sent = rules.run(notice)
   assert(sent.outcome === 'sent')

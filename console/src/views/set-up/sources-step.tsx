@@ -78,7 +78,7 @@ function QuickSource({ onCreated, isFirst }: { onCreated: (id: string) => void; 
           onChange={(event) => setName(event.currentTarget.value)}
           error={fieldError(error, '/name')}
         />
-        <KindField value={kind} onChange={setKind} hidesDescription />
+        <KindField value={kind} onChange={setKind} />
         <Button type="submit" variant={isFirst ? 'filled' : 'default'} loading={create.isPending}>
           Create source
         </Button>

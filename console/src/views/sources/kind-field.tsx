@@ -10,13 +10,13 @@ const KINDS = [
   { value: 'notices', label: 'Notices from Sluice' },
 ]
 
-type KindProps = { value: Kind; onChange: (kind: Kind) => void; hidesDescription?: boolean }
+type KindProps = { value: Kind; onChange: (kind: Kind) => void }
 
-export function KindField({ value, onChange, hidesDescription = false }: KindProps) {
+export function KindField({ value, onChange }: KindProps) {
   return (
     <NativeSelect
       label="Kind"
-      description={hidesDescription ? undefined : descriptionOf(value)}
+      description={descriptionOf(value)}
       data={KINDS}
       value={value}
       // the options are the type's values
