@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
+import { CATALOG } from '../../../rules/catalog.ts'
 import { until } from '../../helpers/until.ts'
 import { expectAccessible } from './axe.ts'
 import type { Stage } from './stage.ts'
@@ -78,6 +79,25 @@ export function writeRules(on: () => Stage): void {
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Saved', { exact: true }).waitFor()
     expect((await stored()).rules).toEqual(RULES)
+  })
+
+  test('notices for Slack need no custom JSON, and the form shows the chosen body by its name', async () => {
+    await save(undefined)
+    const { page } = await on().come()
+    await page.goto(PATH)
+    const body = page.getByRole('combobox', { name: 'Send' })
+    await body.selectOption('Slack (notices)')
+    // the newest event is open
+    await preview(page)
+      .getByText(/"text": "(Paid|Viewed|identify)"/)
+      .waitFor()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved', { exact: true }).waitFor()
+    await page.reload()
+    await body.waitFor()
+    expect(await body.inputValue()).toBe('slack-notices')
+    const shape = CATALOG.find(({ id }) => id === 'slack-notices')?.shape
+    expect((await stored()).rules).toEqual({ shape })
   })
 
   test('the event search names the condition that filtered an event out', async () => {

@@ -34,6 +34,8 @@ export function setUp(on: () => Stage): void {
     await page.getByRole('link', { name: 'Set up Webhooks' }).click()
 
     await page.getByRole('textbox', { name: 'Source name' }).fill('Web shop')
+    await page.getByRole('combobox', { name: 'Kind' }).selectOption('Notices from Sluice')
+    await page.getByText('All other calls get 403').waitFor()
     await page.getByRole('combobox', { name: 'Kind' }).selectOption('Website')
     await page.getByRole('button', { name: 'Create source' }).click()
     await page

@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core'
+import { Alert, Box, Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import { fieldError, withoutCorrected } from '../../api/client/errors.ts'
 import { useCreateSource, useSources } from '../../api/sources.ts'
@@ -78,7 +78,9 @@ function QuickSource({ onCreated, isFirst }: { onCreated: (id: string) => void; 
           onChange={(event) => setName(event.currentTarget.value)}
           error={fieldError(error, '/name')}
         />
-        <KindField value={kind} onChange={setKind} />
+        <Box flex="1 1 260px">
+          <KindField value={kind} onChange={setKind} />
+        </Box>
         <Button type="submit" variant={isFirst ? 'filled' : 'default'} loading={create.isPending}>
           Create source
         </Button>
