@@ -17,6 +17,7 @@ import { guard } from './api/auth/guard.ts'
 import { sessionRoutes } from './api/auth/session-routes.ts'
 import { createSessions, type EndedSessions } from './api/auth/sessions.ts'
 import { createTokenCheck, logWrongTokens, type TokenLimits, type Tokens } from './api/auth/tokens.ts'
+import { workspaceTokenRoutes } from './api/auth/workspace-tokens.ts'
 import { type ConsoleParts, consoleRoutes } from './api/console.ts'
 import { type DocsParts, docsRoutes } from './api/docs.ts'
 import {
@@ -122,6 +123,7 @@ export function createApp(given: AppParts): FastifyInstance {
 function apiRoutes(api: FastifyInstance, parts: AppParts, operations: readonly RoutedOperation[]): void {
   const sessions = createSessions(parts.keys.sessions ?? [], parts.tokens, parts.endedSessions.has)
   const checkToken = createTokenCheck(parts.tokens, parts.tokenLimits, {
+    sessions,
     onWrong: logWrongTokens(parts.log),
   })
   guard(api, { ...parts, checkToken, sessions })
@@ -141,6 +143,7 @@ function apiRoutes(api: FastifyInstance, parts: AppParts, operations: readonly R
   backupRoutes(api, parts)
   activityRoutes(api, parts)
   sessionRoutes(api, { ...parts, checkToken, sessions })
+  workspaceTokenRoutes(api, { ...parts, sessions })
   openapiRoute(api, operations)
 }
 

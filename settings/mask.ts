@@ -3,8 +3,11 @@ import { pointer } from '../process/json-pointer.ts'
 import type { Fault, Members } from './faults.ts'
 import { mapSecrets, type SecretField, secretFields } from './seal.ts'
 
-/** `admin` may do everything, `view` may only read. */
-export type Who = 'admin' | 'view'
+/**
+ * `admin` may do everything, `view` may only read, `workspace` may manage the destinations of one workspace and read
+ * its sources.
+ */
+export type Who = 'admin' | 'view' | 'workspace'
 
 /** A PUT that contains it keeps the current secret. */
 export const MASK = '***'
@@ -16,6 +19,7 @@ export const MASK = '***'
 export function mask<T extends object>(record: T, who: Who): T {
   const masked: T & { webhooks?: unknown; rules?: unknown } = mapSecrets(record, () => MASK)
   if (who === 'admin') return { ...masked, ...writeKeysOf(record) }
+  if (who === 'workspace') return masked
   if (Array.isArray(masked.webhooks))
     for (const webhook of masked.webhooks) webhook.url = maskUrl(webhook.url)
   return withoutShape(masked)

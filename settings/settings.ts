@@ -80,6 +80,9 @@ const webhookShape = z.strictObject({
     .meta({ maxProperties: MAX_HEADERS, description: HEADERS }),
 })
 
+/** No default, so that the previous version can read records without it. */
+const workspaceId = (description: string) => idShape.optional().describe(description)
+
 const writeKey = z
   .string()
   .regex(/^[\x21-\x39\x3b-\x7e]{8,128}$/, '8 to 128 printable characters without space and colon')
@@ -139,6 +142,9 @@ export const sourceShape = z.strictObject({
     })
     .optional()
     .describe('Token buckets, for each ingest process: calls/s, burst of calls, and bytes/s.'),
+  workspaceId: workspaceId(
+    'The workspace that the source belongs to. Once set, it cannot change. See docs/guides/workspaces.md.',
+  ),
   labels: z
     .record(z.string().max(64), z.string().max(256))
     .optional()
@@ -194,6 +200,9 @@ export const destinationShape = z.strictObject({
     .boolean()
     .optional()
     .describe('Also sends the Standard Webhooks headers, if there is a secret.'),
+  workspaceId: workspaceId(
+    'The workspace that the destination belongs to: its sources must belong to the same one. Once set, it cannot change. See docs/guides/workspaces.md.',
+  ),
   // no defaults, as for sources
   paused: z
     .boolean()

@@ -5,6 +5,8 @@ import { openTail, type Tail } from '../../kafka/tables/tail.ts'
 import type { Attempt, AttemptOutcome } from '../../schemas/attempt.ts'
 import type { Codec } from '../../schemas/codec.ts'
 import { ATTEMPTS } from '../../schemas/topics.ts'
+import type { Facts } from '../../settings/resources/resource.ts'
+import { seenBy } from '../../settings/resources/workspaces.ts'
 import { idShape } from '../../settings/settings.ts'
 import { addPath, operation } from '../api/operation.ts'
 import { pageOf } from '../api/pagination.ts'
@@ -22,7 +24,9 @@ import { createRecentRecords, type RecentRecords, type RecordPosition } from './
 
 export type AttemptRouteParts = { attempts: Omit<Attempts, 'onAttempt' | 'begun' | 'close'> }
 
-export function attemptRoutes(api: FastifyInstance, { attempts }: AttemptRouteParts): void {
+type Parts = AttemptRouteParts & { settings: Pick<Facts, 'destinations'> }
+
+export function attemptRoutes(api: FastifyInstance, { attempts, settings }: Parts): void {
   addPath(api, '/attempts', {
     GET: operation({
       summary: 'List recent attempts',
@@ -31,10 +35,16 @@ export function attemptRoutes(api: FastifyInstance, { attempts }: AttemptRoutePa
       responses: {
         200: { description: 'A page.', body: pageOf(attemptShape).extend({ oldest: timeShape }) },
       },
-      async handle({ query }) {
+      inWorkspace: true,
+      async handle({ query, caller }) {
         if (!(await isLoadedSoon(attempts))) return loading
         const { recent } = attempts
-        const { items, next } = recent.page({ ...query, matches: matchesQuery(query) })
+        const isSeen = seenBy(caller, settings.destinations)
+        const matches = matchesQuery(query)
+        const { items, next } = recent.page({
+          ...query,
+          matches: (held) => isSeen(held.attempt) && matches(held),
+        })
         const oldest = recent.oldest()
         return {
           status: 200,

@@ -9,7 +9,7 @@ export type Changes = Record<string, { from?: unknown; to?: unknown } | 'changed
 
 /** Holds counts of users, never their ids. */
 export type Audited = {
-  what: Kind | 'deletion' | 'sync' | 'replay' | 'test' | 'session' | 'search' | 'backup' | 'restore'
+  what: Kind | 'deletion' | 'sync' | 'replay' | 'test' | 'session' | 'token' | 'search' | 'backup' | 'restore'
   /**
    * `unavailable`: Kafka did not confirm; the change may have been made.
    * `begun`: of a restore, before it writes; its end is another line.
@@ -37,11 +37,19 @@ export type Audited = {
 /** Holds no secrets: log readers may not be allowed to see settings. */
 export function audit(
   log: Pick<Logger, 'info'>,
-  { who, by, address, session }: Caller,
+  { who, workspaceId, by, address, session }: Caller,
   audited: Audited,
 ): void {
   log.info(
-    { audit: true, who, by, address, ...(session && { session: session.id }), ...audited },
+    {
+      audit: true,
+      who,
+      ...(workspaceId !== undefined && { workspaceId }),
+      by,
+      address,
+      ...(session && { session: session.id }),
+      ...audited,
+    },
     audited.what === 'search' ? 'search' : 'change',
   )
 }

@@ -50,6 +50,8 @@ type OperationSpec<Q extends z.ZodType> = RequestSpec & {
   description?: string
   /** Default: `view` for GET, `admin` for others. */
   access?: Access
+  /** A workspace token may use it too. The handler looks only at what belongs to `caller.workspaceId`. */
+  inWorkspace?: boolean
   query?: Q
   responses: Readonly<Record<number, ResponseSpec>>
   /** Beside those of `codesOf`. */

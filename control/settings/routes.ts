@@ -1,7 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Egress } from '../../egress/egress.ts'
-import { create, type Decided, missing, remove, replace } from '../../settings/resources/decide.ts'
+import {
+  create,
+  type Decided,
+  missing,
+  type Refusal,
+  remove,
+  replace,
+} from '../../settings/resources/decide.ts'
 import {
   type Facts,
   isReplaceable,
@@ -10,6 +17,7 @@ import {
   type Stamp,
   type Unreachable,
 } from '../../settings/resources/resource.ts'
+import { createdIn, visibleTo } from '../../settings/resources/workspaces.ts'
 import type { Kind } from '../../settings/settings.ts'
 import type { Caller } from '../api/auth/tokens.ts'
 import { type ApiRequest, addPath, flag, json, type Operation, operation } from '../api/operation.ts'
@@ -18,6 +26,7 @@ import {
   type ApiResponse,
   etag,
   ifMatch,
+  invalid,
   refusalResponse,
   versionAsked,
   versionNeeded,
@@ -44,6 +53,8 @@ export function resourceRoutes<G extends object, T extends Stamp>(
     const unreachable = await unreachableOf(resource.urls?.(body) ?? [], parts.egress)
     let { id } = params
     const deciding = (facts: Facts, moment: Moment) => {
+      const hidden = hiddenFrom(caller, resource, params.id, facts)
+      if (hidden) return { refusal: hidden }
       const decided = decide(facts, { ...moment, unreachable })
       if ('id' in decided) id = decided.id
       return decided
@@ -61,7 +72,7 @@ export function resourceRoutes<G extends object, T extends Stamp>(
     resource,
     draft: draftOf(resource.responseShape),
     facts,
-    records: () => resource.all(facts),
+    records: (caller: Caller) => visibleTo(caller, resource.all(facts)),
     change,
     showRefusal: parts.showRefusal,
   }
@@ -77,7 +88,8 @@ type Serving<G extends object, T extends Stamp> = {
   resource: Resource<G, T>
   draft: z.ZodType
   facts: Facts
-  records: () => ReadonlyMap<string, T>
+  /** Those that the caller may see. */
+  records: (caller: Caller) => ReadonlyMap<string, T>
   /** Decides, writes unless it is a dry run, and responds. */
   change: (request: Writing, decide: (facts: Facts, known: Known) => Decided<T>) => Promise<ApiResponse>
   showRefusal: ShowRefusal | undefined
@@ -110,8 +122,9 @@ function operationsOnAll<G extends object, T extends Stamp>(serving: Serving<G, 
       responses: {
         200: { description: 'A page, in id order.', body: pageOf(resource.responseShape) },
       },
-      handle({ query, who }) {
-        const { items, next } = page(records().values(), query)
+      inWorkspace: resource.inWorkspace !== undefined,
+      handle({ query, who, caller }) {
+        const { items, next } = page(records(caller).values(), query)
         return { status: 200, body: { items: items.map((record) => shown(record, who)), next } }
       },
     }),
@@ -124,8 +137,13 @@ function operationsOnAll<G extends object, T extends Stamp>(serving: Serving<G, 
         201: { ...shownOf(resource), headers: ['etag', 'location'] },
       },
       errorCodes: resource.conflicts.create,
-      handle: (request) =>
-        change(request, (facts, known) => create(resource, { ...known, body: request.body }, facts)),
+      inWorkspace: resource.inWorkspace === 'write',
+      handle(request) {
+        const created = createdIn(request.caller, request.body)
+        if ('faults' in created) return invalid(created.faults)
+        const { body } = created
+        return change({ ...request, body }, (facts, known) => create(resource, { ...known, body }, facts))
+      },
     }),
   }
 }
@@ -139,10 +157,13 @@ function operationsOnOne<G extends object, T extends Stamp>(
       summary: `Show ${a(resource.kind)}`,
       responses: { 200: shownOf(resource) },
       errorCodes: showRefusal ? [...MISSING, 'too_many_searches'] : MISSING,
+      inWorkspace: resource.inWorkspace !== undefined,
       handle({ params, who, caller }) {
         const refused = showRefusal?.(caller)
         if (refused) return refused
-        const record = records().get(params.id)
+        const hidden = hiddenFrom(caller, resource, params.id, facts)
+        if (hidden) return refusalResponse(hidden)
+        const record = records(caller).get(params.id)
         if (!record) return refusalResponse(missing(resource, params.id, facts))
         return { status: 200, headers: { etag: etag(record.version) }, body: shown(record, who) }
       },
@@ -154,6 +175,7 @@ function operationsOnOne<G extends object, T extends Stamp>(
       headers: ifMatch(false),
       responses: { 204: { description: 'Removed; in a dry run: can be removed.' } },
       errorCodes: [...AT_A_VERSION, ...resource.conflicts.remove],
+      inWorkspace: resource.inWorkspace === 'write',
       handle(request) {
         const ifMatchVersion = versionAsked(request.headers['if-match'])
         if ('refused' in ifMatchVersion) return ifMatchVersion.refused
@@ -178,6 +200,7 @@ function replacement<G extends object, T extends Stamp>(
     body: json(resource.replace),
     responses: { 200: { ...shownOf(resource), body: z.union([resource.responseShape, draft]) } },
     errorCodes: [...AT_A_VERSION, 'precondition_required', ...resource.conflicts.replace],
+    inWorkspace: resource.inWorkspace === 'write',
     handle(request) {
       const ifMatchVersion = versionAsked(request.headers['if-match'])
       if ('refused' in ifMatchVersion) return ifMatchVersion.refused
@@ -189,6 +212,18 @@ function replacement<G extends object, T extends Stamp>(
       )
     },
   })
+}
+
+/** Looks the same as a record that does not exist. */
+function hiddenFrom<G extends object, T extends Stamp>(
+  caller: Caller,
+  resource: Resource<G, T>,
+  id: string | undefined,
+  facts: Facts,
+): Refusal | undefined {
+  if (caller.workspaceId === undefined || id === undefined) return undefined
+  if (visibleTo(caller, resource.all(facts)).has(id)) return undefined
+  return { code: 'not_found', what: `${resource.kind} ${id}` }
 }
 
 const dryRunShape = z.strictObject({

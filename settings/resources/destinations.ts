@@ -14,9 +14,9 @@ import {
   type Replaceable,
   replaceFields,
   type Unreachable,
-  unknownSource,
 } from './resource.ts'
 import { movedSecret, rotationFaults, SHARED_SECRET } from './secret-rotation.ts'
+import { workspaceFaults, workspaceOf } from './workspaces.ts'
 
 type GivenDestination = z.infer<typeof destinationShape> & { id?: string | undefined }
 
@@ -27,6 +27,7 @@ export const destinations: Replaceable<GivenDestination, Destination> = {
   create: destinationShape.extend(createFields).meta({ id: 'NewDestination' }),
   replace: destinationShape.extend(replaceFields).meta({ id: 'DestinationReplacement' }),
   responseShape: storedDestination.meta({ id: 'Destination' }),
+  inWorkspace: 'write',
   all: (facts) => facts.destinations,
   urls: urlsOf,
   newId: namedId,
@@ -34,15 +35,15 @@ export const destinations: Replaceable<GivenDestination, Destination> = {
     ...given,
     ...rotated(given, old),
     ...hashKeyOf({ ...given, hashKey }, { made, old }),
+    ...workspaceOf(given, old),
     ...stamp,
   }),
 
   conflicts: { create: ['id_taken'], replace: [], remove: [] },
 
   faults(body, { facts, unreachable, old, now }) {
-    const sourceIds: unknown[] = Array.isArray(body.sourceIds) ? body.sourceIds : []
-    const unknown = sourceIds.flatMap((id, index) => unknownSource(id, { facts, path: ['sourceIds', index] }))
-    return [...unknown, ...forbiddenUrls(body, unreachable), ...destinationFaults(body, { old, now })]
+    const inWorkspace = workspaceFaults(body, { facts, old })
+    return [...inWorkspace, ...forbiddenUrls(body, unreachable), ...destinationFaults(body, { old, now })]
   },
 
   uses: () => [],

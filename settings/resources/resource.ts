@@ -17,8 +17,8 @@ export type Facts = Pick<
   | 'sourceByWriteKey'
 >
 
-/** `updatedAt`: ISO 8601 UTC. */
-export type Stamp = { id: string; version: number; updatedAt: string }
+/** `updatedAt`: ISO 8601 UTC. `workspaceId`: of sources and destinations. */
+export type Stamp = { id: string; version: number; updatedAt: string; workspaceId?: string | undefined }
 
 /** URLs that webhooks may not reach, with the reason. Looked up before the decision. */
 export type Unreachable = ReadonlyMap<string, string>
@@ -34,6 +34,8 @@ export type Resource<G extends object, T extends Stamp> = {
   /** Without it, a record cannot change until it is removed. */
   replace?: z.ZodType<G>
   responseShape: z.ZodObject
+  /** What a workspace token may do with the records of its workspace. Without it: nothing. */
+  inWorkspace?: 'read' | 'write'
   all(facts: Facts): ReadonlyMap<string, T>
   urls?(body: unknown): string[]
   newId(given: G, made: Generated): string

@@ -4,6 +4,7 @@ import type { Fault, Members } from '../faults.ts'
 import { type Source, sourceShape, storedSource } from '../settings.ts'
 import { createFields, type Facts, namedId, type Replaceable, replaceFields } from './resource.ts'
 import { isPast, movedSecret, rotationFaults, WRITE_KEY } from './secret-rotation.ts'
+import { movedFaults, workspaceOf } from './workspaces.ts'
 
 type GivenSource = z.infer<typeof sourceShape> & { id?: string | undefined }
 
@@ -16,11 +17,13 @@ export const sources: Replaceable<GivenSource, Source> = {
   create: sourceShape.extend(createFields).meta({ id: 'NewSource' }),
   replace: sourceShape.extend(replaceFields).meta({ id: 'SourceReplacement' }),
   responseShape: storedSource.meta({ id: 'Source' }),
+  inWorkspace: 'read',
   all: (facts) => facts.sources,
   newId: namedId,
 
   build: ({ writeKey, previousWriteKey, previousWriteKeyExpiresAt, ...given }, { stamp, made, old }) => ({
     ...given,
+    ...workspaceOf(given, old),
     ...stamp,
     ...keysFor(
       // a replacement without a write key keeps the old one: a new key would lock out every client
@@ -45,6 +48,8 @@ export const sources: Replaceable<GivenSource, Source> = {
     ...sameKeyFaults(body, old),
     ...rotationFaults({ ...body, writeKey: body.writeKey ?? old?.writeKey }, { old, now }, WRITE_KEY),
     ...labelFaults(body.labels),
+    ...movedFaults(body, old),
+    ...sharedNoticesFaults(body, old),
     ...(old && old.kind !== 'notices' && body.kind === 'notices' ? noticesFaults(old.id, facts) : []),
   ],
 
@@ -73,6 +78,13 @@ const noticesFaults = (id: string, facts: Pick<Facts, 'audiences' | 'traits'>): 
     code: 'notices_only',
     message: `${user} belongs to this source, and a source of notices has only the calls of Sluice itself: remove it first`,
   }))
+
+function sharedNoticesFaults(body: Members, old: Source | undefined): Fault[] {
+  if (body.kind !== 'notices' || (body.workspaceId ?? old?.workspaceId) === undefined) return []
+  const message =
+    'a source of notices cannot belong to a workspace, because its calls name the webhooks of all workspaces'
+  return [{ pointer: '/workspaceId', code: 'no_workspace', message }]
+}
 
 type Keys = Pick<Source, 'writeKey' | 'previousWriteKey' | 'previousWriteKeyExpiresAt'>
 

@@ -21,7 +21,7 @@ const listed = (deliveryId: string, offset: number) =>
 function searching(ids: readonly string[], isEndless = false) {
   const asked: object[] = []
   const deliveries: DeliverySearch = {
-    async search(query, select) {
+    async search(query, { select }) {
       asked.push(query)
       const start = query.cursor?.offset ?? 0
       const all = ids.map(listed).slice(start, start + Math.min(2, query.limit))

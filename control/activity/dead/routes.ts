@@ -7,7 +7,9 @@ import type { Delivery, PastAttempt } from '../../../schemas/delivery.ts'
 import type { Replay } from '../../../schemas/task.ts'
 import type { Who } from '../../../settings/mask.ts'
 import type { Facts } from '../../../settings/resources/resource.ts'
+import { seenBy } from '../../../settings/resources/workspaces.ts'
 import type { Destination } from '../../../settings/settings.ts'
+import type { Caller } from '../../api/auth/tokens.ts'
 import { addPath, operation } from '../../api/operation.ts'
 import { pageOf } from '../../api/pagination.ts'
 import { type ApiResponse, isoTime, timeShape } from '../../api/response.ts'
@@ -101,12 +103,13 @@ export function deadRoutes(api: FastifyInstance, parts: Parts): void {
       query: deadQueryShape,
       responses: { 200: { description: 'Counts, and a page.', body: answerShape } },
       errorCodes: ['too_many_searches'],
-      handle({ query, caller, who }) {
+      inWorkspace: true,
+      handle({ query, caller }) {
         const refused = searchRefusal(caller, { tokenLimits, log }, query)
         if (refused) return refused
         return answered(
           [dead],
-          () => respond(query, { ...parts, who, replayOf: indexOf(tasks.replays.values()), slices }),
+          () => respond(query, { ...parts, caller, replayOf: indexOf(tasks.replays.values()), slices }),
           (err) => log.warn({ err }, 'dead letters could not be read'),
         )
       },
@@ -115,18 +118,20 @@ export function deadRoutes(api: FastifyInstance, parts: Parts): void {
 }
 
 /** All pages share `slices`. */
-type Responding = Parts & { replayOf: ReplayOf; who: Who; slices: Slices }
+type Responding = Parts & { replayOf: ReplayOf; caller: Caller; slices: Slices }
 
 async function respond(
   query: DeadQuery,
-  { dead, attempts, settings, replayOf, who, slices }: Responding,
+  { dead, attempts, settings, replayOf, caller, slices }: Responding,
 ): Promise<ApiResponse> {
   const firstOffsets = await dead.firstOffsets()
-  const there = dead.recent.all().filter((letter) => isStillInTopic(firstOffsets, letter))
+  const isSeen = seenBy(caller, settings.destinations)
+  const isThere = (letter: DeadLetter) => isSeen(letter) && isStillInTopic(firstOffsets, letter)
+  const there = dead.recent.all().filter(isThere)
   const matches = matchesQuery(query, replayOf)
   const { items, next } = dead.recent.page({
     ...query,
-    matches: (letter) => matches(letter) && isStillInTopic(firstOffsets, letter),
+    matches: (letter) => matches(letter) && isThere(letter),
   })
   const bodies = await dead.readBodies(items)
   const shown: Shown[] = []
@@ -137,7 +142,7 @@ async function respond(
       deadLetterResponse(letter, {
         delivery: bodies.get(letter),
         destination: settings.destinations.get(letter.destinationId),
-        who,
+        who: caller.who,
         replay: replayOf(letter),
         afterwards: afterwards(letter, attempts.ofMessage(letter.messageId)),
       }),

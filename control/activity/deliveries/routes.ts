@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Logger } from '../../../process/log.ts'
-import type { Who } from '../../../settings/mask.ts'
 import type { Facts } from '../../../settings/resources/resource.ts'
+import { seenBy } from '../../../settings/resources/workspaces.ts'
 import type { Caller } from '../../api/auth/tokens.ts'
 import { addPath, operation } from '../../api/operation.ts'
 import { pageOf } from '../../api/pagination.ts'
@@ -57,6 +57,7 @@ export function deliveryRoutes(api: FastifyInstance, parts: Parts): void {
         200: { description: 'A page. It may be empty and still have a `next`.', body: answerShape },
       },
       errorCodes: ['too_many_searches'],
+      inWorkspace: true,
       handle({ query, caller }) {
         const search = () => list(query, { ...parts, caller })
         return answered(sources, () => parts.limitViewers(caller.who, search), onFailed)
@@ -70,7 +71,9 @@ export function deliveryRoutes(api: FastifyInstance, parts: Parts): void {
         'Its request, attempts and next attempt. Take the `id` from an item of `GET /api/deliveries`.',
       responses: { 200: { description: 'The delivery.', body: deliveryShape } },
       errorCodes: ['not_found'],
-      handle: ({ params: { id }, who }) => answered(sources, () => show(id, who, parts), onFailed),
+      inWorkspace: true,
+      handle: ({ params: { id }, caller }) =>
+        answered(sources, () => show(id, { ...parts, caller }), onFailed),
     }),
   })
 }
@@ -80,7 +83,8 @@ type Listing = DeliveryRouteParts & { caller: Caller }
 async function list(query: DeliveriesQuery, parts: Listing): Promise<ApiResponse> {
   const { deliveries, settings, faults, caller } = parts
   const lookUp = createStatusLookUp(query, { ...parts, now: Date.now() })
-  const begin = () => deliveries.search(query, lookUp.select)
+  const isSeen = caller.workspaceId === undefined ? undefined : seenBy(caller, settings.destinations)
+  const begin = () => deliveries.search(query, { select: lookUp.select, isSeen })
   const searching = searchForUser(caller, parts, begin, query)
   if (!searching) return tooManySearches
   const { items, next, searchedSince } = await searching
@@ -96,18 +100,23 @@ async function list(query: DeliveriesQuery, parts: Listing): Promise<ApiResponse
       next,
       searchedSince: isoTime(searchedSince),
       unknown: lookUp.unknown(),
-      faults: relevantFaults(faults.all(), {
-        since: query.since,
-        openSince: open.length === 0 ? undefined : Math.min(...open),
-      }),
+      // of partitions that hold deliveries of all workspaces
+      faults: isSeen
+        ? []
+        : relevantFaults(faults.all(), {
+            since: query.since,
+            openSince: open.length === 0 ? undefined : Math.min(...open),
+          }),
     },
   }
 }
 
-async function show(id: string, who: Who, parts: DeliveryRouteParts): Promise<ApiResponse> {
+async function show(id: string, parts: Listing): Promise<ApiResponse> {
+  const { who } = parts.caller
   const entry = entryOf(id)
   const found = entry && (await parts.deliveries.read(entry))
-  if (!found) return refusalResponse({ code: 'not_found', what: `delivery ${id}` })
+  if (!found || !seenBy(parts.caller, parts.settings.destinations)(found.listed))
+    return refusalResponse({ code: 'not_found', what: `delivery ${id}` })
   const now = Date.now()
   const statuses = await statusesOf([found.listed], { ...parts, now }, true)
   const status = statuses.get(found.listed)

@@ -13,12 +13,18 @@ import { type DeliveriesQuery, type Entry, entryOf, isFirstRecord, type Listed, 
 
 export type Select = (listed: readonly Listed[]) => Promise<ReadonlySet<Listed>>
 
+type Filters = {
+  select: Select | undefined
+  isSeen?: ((of: { destinationId: string }) => boolean) | undefined
+}
+
 export type DeliverySearch = {
   /**
    * Newest first. Returns undefined or rejects like `Searching`.
-   * @param select filters by facts that are not in the record. Gets batches, newest first.
+   * @param filters.select filters by facts that are not in the record. Gets batches, newest first.
+   * @param filters.isSeen whether the caller may see the destination. Undefined: they may see all.
    */
-  search(query: DeliveriesQuery, select: Select | undefined): Promise<Searched<Listed>> | undefined
+  search(query: DeliveriesQuery, filters: Filters): Promise<Searched<Listed>> | undefined
   /** Undefined if there is no such delivery. Rejects if Kafka does not answer. */
   read(entry: Entry): Promise<{ listed: Listed; delivery: Delivery } | undefined>
   /** Those that the deliverer has not committed as settled. Rejects if Kafka does not answer. */
@@ -43,13 +49,13 @@ export function createDeliverySearch({
   due,
 }: DeliverySearchParts): DeliverySearch {
   return {
-    search(query, select) {
+    search(query, { select, isSeen }) {
       const { limit, cursor, since, until, user, messageId, deliveryId, event } = query
-      const isNarrow = [user, messageId, deliveryId, event, select].some((each) => each !== undefined)
+      const isNarrow = [user, messageId, deliveryId, event, select, isSeen].some((each) => each !== undefined)
       return searching({
         parts: [
-          deliveriesPart(query, { reader: deliveries, codec, routed: true }),
-          deliveriesPart(query, { reader: due, codec, routed: false }),
+          deliveriesPart(query, { reader: deliveries, codec, routed: true, isSeen }),
+          deliveriesPart(query, { reader: due, codec, routed: false, isSeen }),
         ],
         limit,
         cursor,
@@ -119,9 +125,13 @@ function settledOf(commits: readonly Committed[]): (at: Omit<Entry, 'routed'>) =
   }
 }
 
-type OneTopic = { reader: TopicReader; codec: Pick<Codec<Delivery>, 'decode'>; routed: boolean }
+type OneTopic = Pick<Filters, 'isSeen'> & {
+  reader: TopicReader
+  codec: Pick<Codec<Delivery>, 'decode'>
+  routed: boolean
+}
 
-function deliveriesPart(query: DeliveriesQuery, { reader, codec, routed }: OneTopic): Part<Listed> {
+function deliveriesPart(query: DeliveriesQuery, { reader, codec, routed, isSeen }: OneTopic): Part<Listed> {
   const { destinationId, sourceId, user, event, messageId, deliveryId } = query
   // the key that the router uses
   const only =
@@ -138,11 +148,12 @@ function deliveriesPart(query: DeliveriesQuery, { reader, codec, routed }: OneTo
       const text = key.toString()
       const slash = text.indexOf('/')
       if (destinationId !== undefined && text.slice(0, slash) !== destinationId) return undefined
+      if (isSeen && !isSeen({ destinationId: text.slice(0, slash) })) return undefined
       if (user !== undefined && text.slice(slash + 1) !== user) return undefined
       return decoded(codec, value, (delivery) => {
         if (!isFirstRecord(delivery, routed)) return undefined
         const listed = listedOf(delivery, text, { routed, partition, offset })
-        return isMatch(listed, query) ? listed : undefined
+        return isMatch(listed, query) && (isSeen?.(listed) ?? true) ? listed : undefined
       })
     },
   }

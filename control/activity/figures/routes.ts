@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Facts } from '../../../settings/resources/resource.ts'
+import { visibleTo } from '../../../settings/resources/workspaces.ts'
 import { addPath, operation } from '../../api/operation.ts'
 import { isoTime, refusalResponse, timeShape } from '../../api/response.ts'
 import type { AttemptRouteParts } from '../attempts.ts'
@@ -121,8 +122,9 @@ export function figureRoutes(api: FastifyInstance, parts: FigureRouteParts): voi
       query: queryShape,
       responses: { 200: { description: 'The figures.', body: destinationActivityShape } },
       errorCodes: ['not_found'],
-      async handle({ params: { id }, query: { window } }) {
-        if (!settings.destinations.has(id))
+      inWorkspace: true,
+      async handle({ params: { id }, query: { window }, caller }) {
+        if (!visibleTo(caller, settings.destinations).has(id))
           return refusalResponse({ code: 'not_found', what: `destination ${id}` })
         if (!(await areLoadedSoon(sources))) return loading
         if (!isFresh()) return unreachable

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Facts } from '../../../settings/resources/resource.ts'
+import { visibleTo } from '../../../settings/resources/workspaces.ts'
 import type { Destination } from '../../../settings/settings.ts'
 import { addPath, operation } from '../../api/operation.ts'
 import { isoTime, refusalResponse, timeShape } from '../../api/response.ts'
@@ -25,8 +26,8 @@ export function healthRoutes(api: FastifyInstance, parts: HealthRouteParts): voi
   const { destinations } = settings
   const isLoaded = () => areLoadedSoon([parts.attempts, parts.dead])
   const isFresh = () => parts.attempts.isFresh() && parts.dead.isFresh()
-  const overview = () => (isFresh() ? overviewResponse(destinations, health) : undefined)
-  const broadcast = serveBroadcast(api, { health: overview, ingest: () => ingestRateOf(ingestRate) })
+  const overview = (of = destinations) => (isFresh() ? overviewResponse(of, health) : undefined)
+  const broadcast = serveBroadcast(api, { health: () => overview(), ingest: () => ingestRateOf(ingestRate) })
 
   addPath(api, '/health', {
     GET: operation({
@@ -34,9 +35,10 @@ export function healthRoutes(api: FastifyInstance, parts: HealthRouteParts): voi
       description:
         'Counts cover the last minute. 503 if the results of deliveries could not be read for 30 s.',
       responses: { 200: { description: 'Health of each destination.', body: overviewShape } },
-      async handle() {
+      inWorkspace: true,
+      async handle({ caller }) {
         if (!(await isLoaded())) return loading
-        const body = overview()
+        const body = overview(visibleTo(caller, destinations))
         return body ? { status: 200, body } : unreachable
       },
     }),
@@ -58,8 +60,9 @@ export function healthRoutes(api: FastifyInstance, parts: HealthRouteParts): voi
         'The last hour by minute, the last minute, and each webhook with its breaker and last error.',
       responses: { 200: { description: "The destination's health.", body: healthShape } },
       errorCodes: ['not_found'],
-      async handle({ params: { id } }) {
-        const destination = destinations.get(id)
+      inWorkspace: true,
+      async handle({ params: { id }, caller }) {
+        const destination = visibleTo(caller, destinations).get(id)
         if (!destination) return refusalResponse({ code: 'not_found', what: `destination ${id}` })
         if (!(await isLoaded())) return loading
         return isFresh() ? { status: 200, body: healthResponse(health.of(destination)) } : unreachable

@@ -9,6 +9,8 @@ import { rulesFaults } from '../../../rules/faults.ts'
 import { type Fault, faultsOf } from '../../../settings/faults.ts'
 import { unread } from '../../../settings/resources/decide.ts'
 import { type Facts, unknownSource } from '../../../settings/resources/resource.ts'
+import { visibleTo } from '../../../settings/resources/workspaces.ts'
+import type { Caller } from '../../api/auth/tokens.ts'
 import { type ApiRequest, addOperations, json, operation } from '../../api/operation.ts'
 import { type ApiResponse, invalid, refusalResponse } from '../../api/response.ts'
 import { answered, tooManySearches } from '../records/following.ts'
@@ -36,13 +38,15 @@ export function previewRoute(api: FastifyInstance, parts: PreviewRouteParts): vo
       body: json(previewShape),
       responses: { 200: { description: 'The events, newest first.', body: previewAnswer } },
       errorCodes: ['setting_unreadable', 'too_many_searches'],
+      inWorkspace: true,
       handle: (request) => preview(request, parts),
     }),
   })
 }
 
-async function preview({ body }: ApiRequest, parts: PreviewRouteParts): Promise<ApiResponse> {
-  const { settings, latestEvents, log } = parts
+async function preview({ body, caller }: ApiRequest, parts: PreviewRouteParts): Promise<ApiResponse> {
+  const { latestEvents, log } = parts
+  const settings = factsFor(caller, parts.settings)
   const parsed = previewShape.safeParse(body, { reportInput: true })
   if (!parsed.success) {
     const rules = isObject(body) ? rulesFaults(body.rules, ['rules']) : []
@@ -66,6 +70,16 @@ async function preview({ body }: ApiRequest, parts: PreviewRouteParts): Promise<
     }),
     (err) => log.warn({ err }, 'events could not be searched'),
   )
+}
+
+/** With a workspace token, other workspaces' records do not exist. */
+function factsFor(caller: Caller, facts: PreviewRouteParts['settings']): PreviewRouteParts['settings'] {
+  if (caller.workspaceId === undefined) return facts
+  return {
+    sources: visibleTo(caller, facts.sources),
+    destinations: visibleTo(caller, facts.destinations),
+    unreadable: new Map(),
+  }
 }
 
 function faultsIn(

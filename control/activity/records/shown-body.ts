@@ -19,7 +19,7 @@ export function shownBody(
   const shape = destination?.rules?.shape
   // never shaped
   const isPlain = type === 'delete' || deadReason === 'rules_failed'
-  if (who === 'admin' || shape === undefined || isPlain) return body
+  if (who !== 'view' || shape === undefined || isPlain) return body
   try {
     return JSON.stringify(masked(parseJson(body), shape))
   } catch {
@@ -34,7 +34,7 @@ export function shownEvent(
   who: Who,
 ): string | null {
   const shape = destination?.rules?.shape
-  if (who === 'admin' || event === null || shape === undefined) return event
+  if (who !== 'view' || event === null || shape === undefined) return event
   const isValue = isObject(shape) && typeof shape.event === 'string' && ONLY_VALUE.test(shape.event)
   return isValue ? event : MASK
 }

@@ -40,6 +40,11 @@ const csrf = problem({
   message: 'Changes made with a session cookie need the header X-Requested-With (any value)',
 })
 const readOnly = problem({ code: 'read_only', message: 'This token is read-only: use the admin token' })
+const outsideWorkspace = problem({
+  code: 'outside_workspace',
+  message:
+    'A workspace token may only manage the destinations of its workspace, and see their sources and deliveries',
+})
 const notReady = problem(
   { code: 'unavailable', message: 'This process is starting or shutting down: try again in a moment' },
   { 'retry-after': '1' },
@@ -70,16 +75,21 @@ export function guard(api: FastifyInstance, parts: GuardParts): void {
     // another site can make a browser send the cookie, but not a custom header
     if (caller.by === 'cookie' && !isRead(method) && !headers['x-requested-with']) return csrf
     if (caller.who === 'view' && access === 'admin') return readOnly
+    if (caller.who === 'workspace' && !request.routeOptions.config.operation?.inWorkspace)
+      return outsideWorkspace
     // at startup or after a fatal error, missing settings would seem removed
     return parts.probe.notReady() === undefined ? undefined : notReady
   })
   const isSignedIn = ({ headers, protocol }: FastifyRequest) =>
-    parts.sessions.read(sessionIn(headers.cookie, protocol) ?? '', Date.now()) !== undefined
+    parts.sessions.read(
+      bearer(headers.authorization) ?? sessionIn(headers.cookie, protocol) ?? '',
+      Date.now(),
+    ) !== undefined
   // after a pause or without Kafka, this process may not know yet which sessions have ended
   const catchUp = () => withTimeout(parts.tasks.table.caughtUp(CLIENT_WAIT_MS), CLIENT_WAIT_MS)
   // a body may arrive after the session has ended. Not async, as in `refuseEarly`
   api.addHook('preHandler', (request, reply, done) => {
-    if (request.caller?.by !== 'cookie') return done()
+    if (!request.caller?.session) return done()
     const { raw, routeOptions } = request
     const { operation } = routeOptions.config
     function proceed(): void {
@@ -91,7 +101,7 @@ export function guard(api: FastifyInstance, parts: GuardParts): void {
     void catchUp().then(proceed, () => void send(reply, notCaughtUp))
   })
   api.addHook('onSend', async (request, _reply, payload) => {
-    if (request.caller?.by === 'cookie' && payload instanceof Readable)
+    if (request.caller?.session && payload instanceof Readable)
       endWithSession(payload, () => isSignedIn(request))
   })
 }
@@ -130,7 +140,7 @@ function identifier({ checkToken, sessions }: GuardParts): (request: FastifyRequ
     const token = bearer(headers.authorization)
     if (token !== undefined) {
       const result = checkToken(token, address)
-      return typeof result === 'string' ? { who: result, by: 'bearer', address } : (result ?? unknownToken)
+      return result && 'who' in result ? { ...result, by: 'bearer', address } : (result ?? unknownToken)
     }
     const cookie = isFromOtherOrigin(headers) ? undefined : sessionIn(headers.cookie, protocol)
     const read = cookie === undefined ? undefined : sessions.read(cookie, Date.now())

@@ -4,11 +4,12 @@ import type { FencedWriter } from '../../../kafka/produce/transactions.ts'
 import type { Table } from '../../../kafka/tables/table.ts'
 import type { Logger } from '../../../process/log.ts'
 import { faultsOf } from '../../../settings/faults.ts'
+import { idShape } from '../../../settings/settings.ts'
 import { audit } from '../audit.ts'
 import { writeConditionally } from '../conditional-write.ts'
 import { type ApiRequest, addPath, json, operation } from '../operation.ts'
-import { type ApiResponse, invalid, problem } from '../response.ts'
-import { endRecord, SESSION_S, type Sessions } from './sessions.ts'
+import { type ApiResponse, invalid, isoTime, problem, timeShape } from '../response.ts'
+import { endRecord, type Sessions } from './sessions.ts'
 import {
   type Caller,
   reportRefusedSignIn,
@@ -30,7 +31,15 @@ export type SessionRouteParts = {
 /** Anyone may send this body. */
 const TOKEN_BYTES = 4 * 1024
 const signInShape = z.strictObject({ token: z.string().min(1) }).meta({ id: 'SignIn' })
-const sessionShape = z.strictObject({ who: z.enum(['admin', 'view']) }).meta({ id: 'Session' })
+const sessionShape = z
+  .strictObject({
+    who: z.enum(['admin', 'view', 'workspace']),
+    workspaceId: idShape.nullable().describe('The workspace of a workspace token.'),
+    expiresAt: timeShape.describe(
+      'When the session or the workspace token ends. Null: an admin or view token.',
+    ),
+  })
+  .meta({ id: 'Session' })
 
 const wrong = problem(
   { code: 'unauthorized', message: 'This token is not valid' },
@@ -50,13 +59,22 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
     GET: operation({
       summary: 'Show who is signed in',
       responses: { 200: { description: 'The role of the caller.', body: sessionShape } },
-      handle: ({ who }) => ({ status: 200, body: { who } }),
+      inWorkspace: true,
+      handle: ({ caller: { who, workspaceId = null, session } }) => ({
+        status: 200,
+        body: { who, workspaceId, expiresAt: isoTime(session && session.until * 1000) },
+      }),
     }),
     POST: operation({
       summary: 'Sign in with a token',
       access: 'anyone',
       body: { ...json(signInShape), limit: TOKEN_BYTES },
-      responses: { 204: { description: 'Signed in for 12 hours.', headers: ['set-cookie'] } },
+      responses: {
+        204: {
+          description: 'Signed in for 12 hours, or as long as the workspace token is valid.',
+          headers: ['set-cookie'],
+        },
+      },
       errorCodes: ['unauthorized', 'too_many_attempts'],
       handle: (request) => signIn(request, parts),
     }),
@@ -65,6 +83,7 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
       description:
         'Ends the session in every control process within a second, for everyone who holds its cookie.',
       access: 'view',
+      inWorkspace: true,
       responses: { 204: { description: 'Signed out.', headers: ['set-cookie'] } },
       handle: createSignOut(parts),
     }),
@@ -79,15 +98,19 @@ function signIn(
   if (!given.success) return invalid(faultsOf(given.error, signInShape))
   const result = checkToken(given.data.token, ip)
   if (result === undefined) return wrong
-  if (typeof result !== 'string') return result
-  const seconds = tokenLimits.signIn(result, ip)
+  if (!('who' in result)) return result
+  const { who } = result
+  const seconds = tokenLimits.signIn(who, ip)
   if (seconds !== undefined) {
-    reportRefusedSignIn({ who: result, address: ip }, { tokenLimits, log })
+    reportRefusedSignIn({ who, address: ip }, { tokenLimits, log })
     return tooMany('Too many sign-ins from your network', seconds)
   }
-  const { cookie, session } = sessions.issue(result, Date.now())
-  audit(log, { who: result, by: 'bearer', address: ip, session }, { what: 'session', outcome: 'created' })
-  return { status: 204, headers: { 'set-cookie': sessionCookie(cookie, { protocol }) } }
+  const now = Date.now()
+  // a workspace token may sign in on several devices, so each gets a session of its own
+  const { text, session } = sessions.issue(result, { now, until: result.session?.until })
+  audit(log, { ...result, by: 'bearer', address: ip, session }, { what: 'session', outcome: 'created' })
+  const maxAgeS = session.until - Math.floor(now / 1000)
+  return { status: 204, headers: { 'set-cookie': sessionCookie(text, { protocol, maxAgeS }) } }
 }
 
 function createSignOut(parts: SessionRouteParts): (request: ApiRequest) => Promise<ApiResponse> {
@@ -105,6 +128,8 @@ function createSignOut(parts: SessionRouteParts): (request: ApiRequest) => Promi
     const others = sessionsIn(cookie, isHttps(protocol) ? 'http' : 'https')
     const current = [...others].map((each) => sessions.read(each, Date.now()))
     const found = [...own, ...current].flatMap((read) => read?.session ?? [])
+    // of a workspace token
+    if (caller.by === 'bearer' && caller.session) found.push(caller.session)
     const leaving = new Map(found.map((session) => [session.id, session]))
     const endings: Promise<boolean>[] = []
     let seconds: number | undefined
@@ -118,7 +143,7 @@ function createSignOut(parts: SessionRouteParts): (request: ApiRequest) => Promi
     const ended = await Promise.all(endings)
     if (ended.includes(false)) return notEnded
     if (seconds !== undefined) return tooMany('Too many sign-outs from your network', seconds)
-    return { status: 204, headers: { 'set-cookie': sessionCookie('', { protocol }) } }
+    return { status: 204, headers: { 'set-cookie': sessionCookie('', { protocol, maxAgeS: 0 }) } }
   }
 }
 
@@ -175,8 +200,8 @@ export const sessionIn = (header: string | undefined, protocol: string): string 
   sessionsIn(header, protocol).next().value
 
 /** Scripts cannot read it; other sites cannot send it. `''` deletes it. */
-function sessionCookie(session: string, { protocol }: { protocol: string }): string {
-  const maxAge = session === '' ? 0 : SESSION_S
+function sessionCookie(session: string, by: { protocol: string; maxAgeS: number }): string {
+  const { protocol, maxAgeS } = by
   const secure = isHttps(protocol) ? '; Secure' : ''
-  return `${nameFor(protocol)}=${session}; Max-Age=${maxAge}; Path=/; HttpOnly${secure}; SameSite=Strict`
+  return `${nameFor(protocol)}=${session}; Max-Age=${maxAgeS}; Path=/; HttpOnly${secure}; SameSite=Strict`
 }

@@ -4,17 +4,22 @@ import type { OutRecord } from '../../../kafka/produce/produce.ts'
 import { TASKS } from '../../../schemas/topics.ts'
 import type { Who } from '../../../settings/mask.ts'
 import type { Keys } from '../../../settings/seal.ts'
-import type { Session, Tokens } from './tokens.ts'
+import type { Identity, Session, Tokens } from './tokens.ts'
 
-/** A signed cookie with role, id and expiry, valid at every instance. */
+export type SignedIn = Identity & { session: Session }
+
+/**
+ * A signed text with role, id and expiry, valid at every instance. Cookies and workspace tokens are such texts, so a
+ * sign-out ends either.
+ */
 export type Sessions = {
-  /** Valid for `SESSION_S` unless ended earlier. @param now ms since 1970. */
-  issue(who: Who, now: number): { cookie: string; session: Session }
+  /** Valid for `SESSION_S` unless ended earlier. @param by.until seconds since 1970, if it is to end sooner. */
+  issue(of: Identity, by: { now: number; until?: number | undefined }): { text: string; session: Session }
   /**
    * @param now ms since 1970. Without it, also reads sessions that have expired.
    * @returns undefined if expired, ended, forged, or issued for a token that has changed or by a clock that is far ahead.
    */
-  read(cookie: string, now?: number): { who: Who; session: Session } | undefined
+  read(text: string, now?: number): SignedIn | undefined
 }
 
 export const SESSION_S = 12 * 60 * 60
@@ -25,33 +30,38 @@ const ID_BYTES = 12
  */
 const SKEW_S = 2 * 60 * 60
 
+const SIGNED_TEXT = /^((?:(admin|view)|workspace:([a-z0-9_-]{1,64}))\.(\d{1,12})\.([\w-]{16}))\.([\w-]{43})$/
+
 /** @param keys derived from CONFIG_KEY: the first signs, all verify. A token alone cannot forge a session. */
 export function createSessions(keys: Keys, tokens: Tokens, isEnded: (id: string) => boolean): Sessions {
-  const derived = { admin: derive(keys, tokens.admin), view: derive(keys, tokens.view) }
+  const derived: Record<Who, Buffer[]> = {
+    admin: derive(keys, tokens.admin, 'sluice control session'),
+    view: derive(keys, tokens.view, 'sluice control session'),
+    // an administrator made them
+    workspace: derive(keys, tokens.admin, 'sluice workspace token'),
+  }
 
   return {
-    issue(who, now) {
+    issue({ who, workspaceId }, { now, until = Math.floor(now / 1000) + SESSION_S }) {
       const [key] = derived[who]
       if (!key) throw new Error(`cannot sign in as ${who}: that token is not configured`)
-      const session = {
-        id: randomBytes(ID_BYTES).toString('base64url'),
-        until: Math.floor(now / 1000) + SESSION_S,
-      }
-      const claim = `${who}.${session.until}.${session.id}`
-      return { cookie: `${claim}.${sign(claim, key)}`, session }
+      const session = { id: randomBytes(ID_BYTES).toString('base64url'), until }
+      const role = workspaceId === undefined ? who : `workspace:${workspaceId}`
+      const claim = `${role}.${session.until}.${session.id}`
+      return { text: `${claim}.${sign(claim, key)}`, session }
     },
 
-    read(cookie, now) {
-      const [, claim = '', name, until = '', id = '', signature = ''] =
-        /^((admin|view)\.(\d{1,12})\.([\w-]{16}))\.([\w-]{43})$/.exec(cookie) ?? []
-      const who: Who = name === 'admin' ? 'admin' : 'view'
+    read(text, now) {
+      const [, claim = '', role, workspaceId, until = '', id = '', signature = ''] =
+        SIGNED_TEXT.exec(text) ?? []
+      const who: Who = workspaceId === undefined ? (role === 'admin' ? 'admin' : 'view') : 'workspace'
       // as text: the last character has bits that decoding ignores
       const isSigned = derived[who].some(
         (key) => signature !== '' && timingSafeEqual(Buffer.from(sign(claim, key)), Buffer.from(signature)),
       )
       if (!isSigned || isEnded(id)) return undefined
       if (now !== undefined && !isCurrent(Number(until), now)) return undefined
-      return { who, session: { id, until: Number(until) } }
+      return { who, ...(workspaceId !== undefined && { workspaceId }), session: { id, until: Number(until) } }
     },
   }
 }
@@ -63,9 +73,9 @@ function isCurrent(until: number, now: number): boolean {
 }
 
 /** Bound to this token: a new one invalidates old sessions. */
-function derive(keys: Keys, token: string | undefined): Buffer[] {
+function derive(keys: Keys, token: string | undefined, purpose: string): Buffer[] {
   if (!token) return []
-  return keys.map((key) => Buffer.from(hkdfSync('sha256', key, token, 'sluice control session', 32)))
+  return keys.map((key) => Buffer.from(hkdfSync('sha256', key, token, purpose, 32)))
 }
 
 const sign = (claim: string, key: Buffer): string =>

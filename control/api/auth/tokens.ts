@@ -7,9 +7,13 @@ import { registry } from '../../../process/metrics.ts'
 import type { RateLimit } from '../../../process/token-bucket.ts'
 import type { Who } from '../../../settings/mask.ts'
 import { type ApiResponse, problem } from '../response.ts'
+import type { Sessions } from './sessions.ts'
 
-/** `address`: the client's, even behind a trusted proxy. */
-export type Caller = { who: Who; by: 'bearer' | 'cookie'; address: string; session?: Session | undefined }
+/** `workspaceId`: only with `workspace`. */
+export type Identity = { who: Who; workspaceId?: string | undefined }
+
+/** `address`: the client's, even behind a trusted proxy. `session`: of a cookie or a workspace token. */
+export type Caller = Identity & { by: 'bearer' | 'cookie'; address: string; session?: Session | undefined }
 
 /** `until`: expiry in seconds since 1970. */
 export type Session = { id: string; until: number }
@@ -21,7 +25,7 @@ export const bearer = (header: string | undefined): string | undefined =>
   /^Bearer +(\S.*)$/i.exec(header ?? '')?.[1]
 
 /** @returns undefined for an unknown token. Takes the same time for every token. */
-export function authenticator({ admin, view }: Tokens): (token: string) => Who | undefined {
+export function authenticator({ admin, view }: Tokens): (token: string) => 'admin' | 'view' | undefined {
   const known = { admin: digest(admin), view: view ? digest(view) : undefined }
   return (token) => {
     const given = digest(token)
@@ -37,8 +41,11 @@ function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }
 
-/** Undefined for an unknown token; a response after too many from this network. */
-export type TokenCheck = (token: string, ip: string) => Who | ApiResponse | undefined
+/** Undefined for an unknown token; a response to one that has expired, or after too many from this network. */
+export type TokenCheck = (
+  token: string,
+  ip: string,
+) => (Identity & { session?: Session }) | ApiResponse | undefined
 
 /** `isOneOfMany`: the network is over its limit. */
 export type OnWrong = (address: string, isOneOfMany: boolean) => void
@@ -50,17 +57,25 @@ export type OnWrong = (address: string, isOneOfMany: boolean) => void
 export function createTokenCheck(
   tokens: Tokens,
   limits: Pick<TokenLimits, 'wrong'>,
-  { onWrong }: { onWrong: OnWrong },
+  { sessions, onWrong }: { sessions: Pick<Sessions, 'read'>; onWrong: OnWrong },
 ): TokenCheck {
   const authenticate = authenticator(tokens)
   return (token, ip) => {
     const who = authenticate(token)
-    if (who) return who
+    if (who) return { who }
+    // a token may not be the cookie of another role, which needs no header against CSRF here
+    const known = sessions.read(token)
+    if (known?.who === 'workspace') return sessions.read(token, Date.now()) ?? expired
     const seconds = limits.wrong(ip)
     onWrong(ip, seconds !== undefined)
     return seconds === undefined ? undefined : tooMany('This token is not valid', seconds)
   }
 }
+
+const expired = problem(
+  { code: 'unauthorized', message: 'This token has expired: ask for another one' },
+  { 'www-authenticate': 'Bearer realm="sluice", error="invalid_token"' },
+)
 
 export const tooMany = (what: string, seconds: number): ApiResponse =>
   problem(
@@ -100,6 +115,7 @@ export function createTokenLimits(clock: () => number): TokenLimits {
   const forEach = (limit: RateLimit) => ({
     admin: createNetworkLimit(limit, clock),
     view: createNetworkLimit(limit, clock),
+    workspace: createNetworkLimit(limit, clock),
   })
   const [signIns, refused, searches] = [forEach(SIGN_INS), forEach(WRONG), forEach(SEARCHES)]
   const repeats = new LRUCache<string, true>({ ...REPEATS, perf: { now: clock } })

@@ -99,6 +99,7 @@ export function codesOf(method: string, path: string, operation: Operation): rea
       ...(access === 'anyone' ? [] : GUARDED),
       ...(isChange && access !== 'anyone' ? (['csrf'] as const) : []),
       ...(access === 'admin' ? (['read_only'] as const) : []),
+      ...(access === 'anyone' || operation.inWorkspace ? [] : (['outside_workspace'] as const)),
       ...(path.includes('{') ? (['invalid_path'] as const) : []),
       // even an unexpected body is read
       ...(isChange ? CONTENT : []),

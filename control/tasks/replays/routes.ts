@@ -9,6 +9,7 @@ import { type Replay, replayTask, topicOf } from '../../../schemas/task.ts'
 import type { Settings } from '../../../settings/follow.ts'
 import type { Refusal } from '../../../settings/resources/decide.ts'
 import type { Facts } from '../../../settings/resources/resource.ts'
+import { seenBy, visibleTo } from '../../../settings/resources/workspaces.ts'
 import { idShape } from '../../../settings/settings.ts'
 import type { DeadRouteParts } from '../../activity/dead/routes.ts'
 import { isLoadedSoon, loading, unreachable } from '../../activity/records/following.ts'
@@ -56,8 +57,10 @@ export function replayRoutes(api: FastifyInstance, parts: ReplayRouteParts): voi
       summary: 'List replays',
       query: replaysShape,
       responses: { 200: { description: 'A page.', body: pageOf(replayResponseShape) } },
-      handle({ query }) {
-        const { items, next } = listed(replays.values(), query)
+      inWorkspace: true,
+      handle({ query, caller }) {
+        const seen = replays.values().filter(seenBy(caller, parts.settings.destinations))
+        const { items, next } = listed(seen, query)
         return { status: 200, body: { items: items.map(replayResponse), next } }
       },
     }),
@@ -66,6 +69,7 @@ export function replayRoutes(api: FastifyInstance, parts: ReplayRouteParts): voi
       body: json(replayShape),
       responses: { 202: { ...REPLAY, headers: ['location'] } },
       errorCodes: ['id_taken'],
+      inWorkspace: true,
       handle: (request) => create(request, parts),
     }),
   })
@@ -74,9 +78,11 @@ export function replayRoutes(api: FastifyInstance, parts: ReplayRouteParts): voi
       summary: 'Show a replay',
       responses: { 200: REPLAY },
       errorCodes: ['not_found'],
-      handle({ params: { id } }) {
+      inWorkspace: true,
+      handle({ params: { id }, caller }) {
         const replay = replays.get(id)
-        if (!replay) return refusalResponse({ code: 'not_found', what: `replay ${id}` })
+        if (!replay || !seenBy(caller, parts.settings.destinations)(replay))
+          return refusalResponse({ code: 'not_found', what: `replay ${id}` })
         return { status: 200, body: replayResponse(replay) }
       },
     }),
@@ -84,6 +90,7 @@ export function replayRoutes(api: FastifyInstance, parts: ReplayRouteParts): voi
       summary: 'Cancel a replay',
       responses: { 200: REPLAY },
       errorCodes: ['not_found', 'replay_ended'],
+      inWorkspace: true,
       handle: (request) => cancel(request, parts),
     }),
   })
@@ -93,9 +100,10 @@ async function create({ body, caller }: ApiRequest, parts: ReplayRouteParts): Pr
   const { settings, tasks, dead, log } = parts
   if (isObject(body) && body.deliveryIds !== undefined && !(await isLoadedSoon(dead))) return loading
   const now = Date.now()
-  const { destinations } = settings
-  const deciding = () =>
-    decideReplay({ body, destinations, replays: tasks.replays, dead: dead.recent.all(), now })
+  const deciding = () => {
+    const destinations = visibleTo(caller, settings.destinations)
+    return decideReplay({ body, destinations, replays: tasks.replays, dead: dead.recent.all(), now })
+  }
   let decided = deciding()
   if ('refusal' in decided && isForDestination(decided.refusal)) {
     // another process may just have created or enabled it
@@ -145,7 +153,8 @@ async function cancel({ params: { id }, caller }: ApiRequest, parts: ReplayRoute
   const finishedAt = new Date().toISOString()
   const decide = (): Replay | { refusal: Refusal } => {
     const replay = parts.tasks.replays.get(id)
-    if (!replay) return { refusal: { code: 'not_found', what: `replay ${id}` } }
+    if (!replay || !seenBy(caller, parts.settings.destinations)(replay))
+      return { refusal: { code: 'not_found', what: `replay ${id}` } }
     if (replay.state === 'accepted') return { ...replay, state: 'cancelled', finishedAt }
     const message = `replay ${id} is already ${replay.state}`
     return { refusal: { code: 'in_use', faults: [{ pointer: '', code: 'replay_ended', message }] } }

@@ -119,7 +119,7 @@ describe('each change is one line: who, what, and the difference', () => {
     const { issue } = createSessions(keys.sessions ?? [], { admin: ADMIN, view: VIEW }, () => false)
     const answers = await Promise.all(
       Array.from({ length: 80 }, () => {
-        const cookie = `sluice_session=${issue('view', Date.now() - 24 * 3_600_000).cookie}`
+        const cookie = `sluice_session=${issue({ who: 'view' }, { now: Date.now() - 24 * 3_600_000 }).text}`
         return ask({ method: 'DELETE', url: '/api/session', token: VIEW, headers: { cookie } })
       }),
     )

@@ -40,7 +40,7 @@ function listing(given: Given = {}, parts: Parameters<typeof api>[1] = {}) {
     listedOf(each, 'crm/u1', { ...entry, routed: !each.replay, offset: index }),
   )
   const asked: DeliveriesQuery[] = []
-  async function search(query: DeliveriesQuery, select: Select | undefined) {
+  async function search(query: DeliveriesQuery, { select }: { select: Select | undefined }) {
     asked.push(query)
     const selected = await select?.(listed)
     const items = listed.filter((each) => selected?.has(each) ?? true)
@@ -227,7 +227,7 @@ test('an old delivery that the deliverer has not reached is waiting', async () =
     { deliveries },
     {
       deliveries: {
-        search: async (_, select) => {
+        search: async (_, { select }) => {
           listed.push(...deliveries.map((each) => listedOf(each, 'crm/u1', entry)))
           const selected = await select?.(listed)
           return { items: listed.filter((each) => selected?.has(each)), next: null, searchedSince: null }

@@ -65,7 +65,8 @@ function searching(routed: Delivery[], due: Delivery[] = []) {
     due: readerOf(logFor('deliveries.due'), reads),
   })
   const search = async (asked: object) => {
-    const { items = [] } = (await found.search(deliveriesQueryShape.parse(asked), undefined)) ?? {}
+    const { items = [] } =
+      (await found.search(deliveriesQueryShape.parse(asked), { select: undefined })) ?? {}
     return items.map(({ deliveryId }) => deliveryId)
   }
   return { ...found, search, reads }

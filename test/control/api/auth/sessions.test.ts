@@ -460,7 +460,7 @@ describe('a session', () => {
   const sessions = (of = keys, by: Parameters<typeof createSessions>[1] = tokens) => {
     const { issue, read } = createSessions(of, by, (id) => ended.has(id))
     return {
-      issue: (who: 'admin' | 'view', at: number) => issue(who, at).cookie,
+      issue: (who: 'admin' | 'view', at: number) => issue({ who }, { now: at }).text,
       whoOf: (cookie: string, at: number) => read(cookie, at)?.who,
       read,
     }

@@ -199,12 +199,12 @@ function judging() {
   const checkToken = createTokenCheck(
     { admin: ADMIN },
     createTokenLimits(() => now),
-    { onWrong: () => {} },
+    { sessions: { read: () => undefined }, onWrong: () => {} },
   )
   /** Retry-After in seconds. */
   const wrong = (ip = '203.0.113.7') => {
     const result = checkToken('wrong', ip)
-    return typeof result === 'object' ? result.headers?.['retry-after'] : result
+    return result && 'headers' in result ? result.headers?.['retry-after'] : result
   }
   const tenWrong = (ip?: string) => {
     for (let guess = 0; guess < 10; guess++) wrong(ip)
