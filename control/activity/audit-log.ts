@@ -40,7 +40,7 @@ type AuditRecord = z.infer<typeof recordShape>
 const entryShape = z
   .strictObject({
     at: z.string().describe('ISO 8601 UTC.'),
-    who: z.string().describe('`admin` or `view`.'),
+    who: z.string().describe('`admin`, `view` or `workspace`; `details.workspaceId` names the workspace.'),
     by: z.string().describe('`bearer`: a token. `cookie`: a session.'),
     address: z.string().describe('IP address of the client.'),
     session: z
@@ -51,7 +51,9 @@ const entryShape = z
       ),
     what: z
       .string()
-      .describe('The kind of setting or task, or `test`, `session`, `search`, `backup` or `restore`.'),
+      .describe(
+        'The kind of setting or task, or `test`, `session`, `token` (of a workspace), `search`, `backup` or `restore`.',
+      ),
     outcome: z
       .string()
       .describe(
@@ -73,7 +75,7 @@ const queryShape = z.strictObject({
   limit: z.coerce.number().int().min(1).max(100).default(50),
   what: z.string().min(1).max(64).optional().describe('Only entries about this kind.'),
   id: z.string().min(1).max(64).optional().describe('Only entries about the setting or task with this id.'),
-  who: z.enum(['admin', 'view']).optional(),
+  who: z.enum(['admin', 'view', 'workspace']).optional(),
 })
 type AuditQuery = z.output<typeof queryShape>
 

@@ -17,7 +17,7 @@ import {
   type Stamp,
   type Unreachable,
 } from '../../settings/resources/resource.ts'
-import { createdIn, visibleTo } from '../../settings/resources/workspaces.ts'
+import { createdIn, visibleRecord, visibleTo } from '../../settings/resources/workspaces.ts'
 import type { Kind } from '../../settings/settings.ts'
 import type { Caller } from '../api/auth/tokens.ts'
 import { type ApiRequest, addPath, flag, json, type Operation, operation } from '../api/operation.ts'
@@ -151,7 +151,7 @@ function operationsOnAll<G extends object, T extends Stamp>(serving: Serving<G, 
 function operationsOnOne<G extends object, T extends Stamp>(
   serving: Serving<G, T>,
 ): Record<string, Operation> {
-  const { resource, facts, records, change, showRefusal } = serving
+  const { resource, facts, change, showRefusal } = serving
   return {
     GET: operation({
       summary: `Show ${a(resource.kind)}`,
@@ -163,7 +163,7 @@ function operationsOnOne<G extends object, T extends Stamp>(
         if (refused) return refused
         const hidden = hiddenFrom(caller, resource, params.id, facts)
         if (hidden) return refusalResponse(hidden)
-        const record = records(caller).get(params.id)
+        const record = resource.all(facts).get(params.id)
         if (!record) return refusalResponse(missing(resource, params.id, facts))
         return { status: 200, headers: { etag: etag(record.version) }, body: shown(record, who) }
       },
@@ -222,7 +222,7 @@ function hiddenFrom<G extends object, T extends Stamp>(
   facts: Facts,
 ): Refusal | undefined {
   if (caller.workspaceId === undefined || id === undefined) return undefined
-  if (visibleTo(caller, resource.all(facts)).has(id)) return undefined
+  if (visibleRecord(caller, resource.all(facts), id)) return undefined
   return { code: 'not_found', what: `${resource.kind} ${id}` }
 }
 

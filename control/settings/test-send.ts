@@ -10,7 +10,7 @@ import { faultsOf } from '../../settings/faults.ts'
 import { MASK } from '../../settings/mask.ts'
 import { unread } from '../../settings/resources/decide.ts'
 import type { Facts } from '../../settings/resources/resource.ts'
-import { visibleTo } from '../../settings/resources/workspaces.ts'
+import { visibleRecord } from '../../settings/resources/workspaces.ts'
 import { type Destination, EVENT_TYPES } from '../../settings/settings.ts'
 import { attemptShape } from '../activity/attempts.ts'
 import { audit } from '../api/audit.ts'
@@ -81,7 +81,7 @@ export function testSendRoute(api: FastifyInstance, { settings, openPoster, log 
   api.addHook('preClose', async () => testSends.close())
 
   async function test({ params: { id }, body, caller }: ApiRequest): Promise<ApiResponse> {
-    const destination = visibleTo(caller, settings.destinations).get(id)
+    const destination = visibleRecord(caller, settings.destinations, id)
     if (!destination && caller.workspaceId !== undefined)
       return refusalResponse({ code: 'not_found', what: `destination ${id}` })
     const refusal = unread({ kind: 'destination' }, id, settings)

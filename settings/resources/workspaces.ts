@@ -16,13 +16,23 @@ export function visibleTo<T extends InWorkspace>(
   return new Map([...records].filter(([, record]) => record.workspaceId === workspaceId))
 }
 
+/** The record with this id, if the caller may see it. */
+export function visibleRecord<T extends InWorkspace>(
+  { workspaceId }: InWorkspace,
+  records: ReadonlyMap<string, T>,
+  id: string,
+): T | undefined {
+  const record = records.get(id)
+  return workspaceId === undefined || record?.workspaceId === workspaceId ? record : undefined
+}
+
 /** Whether a caller may see a delivery: with a workspace token, its destination must exist and be visible. */
 export function seenBy(
   caller: InWorkspace,
   destinations: ReadonlyMap<string, Destination>,
 ): (of: { destinationId: string }) => boolean {
-  const visible = visibleTo(caller, destinations)
-  return ({ destinationId }) => caller.workspaceId === undefined || visible.has(destinationId)
+  return ({ destinationId }) =>
+    caller.workspaceId === undefined || visibleRecord(caller, destinations, destinationId) !== undefined
 }
 
 /** A replacement without it stays in its workspace. */
@@ -68,7 +78,7 @@ type By = { facts: Pick<Facts, 'sources' | 'destinations' | 'unreadable'>; old: 
 
 /** @returns faults of `workspaceId` and `sourceIds`. */
 export function workspaceFaults(body: Members, { facts, old }: By): Fault[] {
-  const workspaceId = body.workspaceId ?? old?.workspaceId
+  const workspaceId = old?.workspaceId ?? body.workspaceId
   const sourceIds: unknown[] = Array.isArray(body.sourceIds) ? body.sourceIds : []
   const foreign = sourceIds.flatMap((id, index) =>
     sourceFaults(id, { workspaceId, facts, old, path: ['sourceIds', index] }),

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Facts } from '../../../settings/resources/resource.ts'
-import { visibleTo } from '../../../settings/resources/workspaces.ts'
+import { visibleRecord } from '../../../settings/resources/workspaces.ts'
 import { addPath, operation } from '../../api/operation.ts'
 import { isoTime, refusalResponse, timeShape } from '../../api/response.ts'
 import type { AttemptRouteParts } from '../attempts.ts'
@@ -124,7 +124,7 @@ export function figureRoutes(api: FastifyInstance, parts: FigureRouteParts): voi
       errorCodes: ['not_found'],
       inWorkspace: true,
       async handle({ params: { id }, query: { window }, caller }) {
-        if (!visibleTo(caller, settings.destinations).has(id))
+        if (!visibleRecord(caller, settings.destinations, id))
           return refusalResponse({ code: 'not_found', what: `destination ${id}` })
         if (!(await areLoadedSoon(sources))) return loading
         if (!isFresh()) return unreachable

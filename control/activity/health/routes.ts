@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Facts } from '../../../settings/resources/resource.ts'
-import { visibleTo } from '../../../settings/resources/workspaces.ts'
+import { visibleRecord, visibleTo } from '../../../settings/resources/workspaces.ts'
 import type { Destination } from '../../../settings/settings.ts'
 import { addPath, operation } from '../../api/operation.ts'
 import { isoTime, refusalResponse, timeShape } from '../../api/response.ts'
@@ -62,7 +62,7 @@ export function healthRoutes(api: FastifyInstance, parts: HealthRouteParts): voi
       errorCodes: ['not_found'],
       inWorkspace: true,
       async handle({ params: { id }, caller }) {
-        const destination = visibleTo(caller, destinations).get(id)
+        const destination = visibleRecord(caller, destinations, id)
         if (!destination) return refusalResponse({ code: 'not_found', what: `destination ${id}` })
         if (!(await isLoaded())) return loading
         return isFresh() ? { status: 200, body: healthResponse(health.of(destination)) } : unreachable

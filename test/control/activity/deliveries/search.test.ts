@@ -64,9 +64,9 @@ function searching(routed: Delivery[], due: Delivery[] = []) {
     deliveries: readerOf(logFor('deliveries'), reads),
     due: readerOf(logFor('deliveries.due'), reads),
   })
-  const search = async (asked: object) => {
+  const search = async (asked: object, isSeen?: (of: { destinationId: string }) => boolean) => {
     const { items = [] } =
-      (await found.search(deliveriesQueryShape.parse(asked), { select: undefined })) ?? {}
+      (await found.search(deliveriesQueryShape.parse(asked), { select: undefined, isSeen })) ?? {}
     return items.map(({ deliveryId }) => deliveryId)
   }
   return { ...found, search, reads }
@@ -98,6 +98,14 @@ test('for a user of a destination, only the partition of the key is read', async
   expect(await search({ destinationId: 'crm', user: 'u1' })).toEqual(['a'])
   expect(new Set(reads)).toEqual(new Set([partitionOf(Buffer.from('crm/u1'), PARTITIONS)]))
   expect(new Set(await search({ user: 'u1' }))).toEqual(new Set(['a', 'c']))
+})
+
+test('deliveries that the caller may not see are not found, whatever they ask for', async () => {
+  const { search } = searching([made('a'), made('b', 'u1', { destinationId: 'erp' })])
+  const isSeen = ({ destinationId }: { destinationId: string }) => destinationId === 'erp'
+  for (const asked of [{}, { user: 'u1' }, { destinationId: 'erp' }])
+    expect(await search(asked, isSeen)).toEqual(['b'])
+  expect(await search({ destinationId: 'crm' }, isSeen)).toEqual([])
 })
 
 test('one is read by its place, and a missing one is not waited for', async () => {
