@@ -135,7 +135,7 @@ type Named = { name: string; keys: readonly string[] }
 
 /**
  * No source may share a write key, and no audience or trait a key, with a setting outside the backup. Settings within
- * the backup may: they did when it was made.
+ * the backup may: they did when it was made. Nothing may move to another workspace, or get its events.
  */
 function clashesOf(written: readonly Setting[], facts: SettingFacts, restored: ReadonlySet<string>): Fault[] {
   const stays = ({ name }: Named) => !restored.has(name)
@@ -155,7 +155,35 @@ function clashesOf(written: readonly Setting[], facts: SettingFacts, restored: R
       const message = `${name} and ${other} would have the same key: remove one of them first`
       return { pointer: '', code: 'key_taken', message }
     }),
+    ...workspaceClashes(written, facts),
   ]
+}
+
+function workspaceClashes(written: readonly Setting[], facts: SettingFacts): Fault[] {
+  const [sources, destinations] = [new Map(facts.sources), new Map(facts.destinations)]
+  const faults: Fault[] = []
+  const clash = (message: string) => faults.push({ pointer: '', code: 'workspace_fixed', message })
+  for (const setting of written) {
+    const { kind, value } = setting
+    if (kind === 'source') sources.set(value.id, value)
+    else if (kind === 'destination') destinations.set(value.id, value)
+    else continue
+    const { workspaceId } = value
+    const current = (kind === 'source' ? facts.sources : facts.destinations).get(value.id)?.workspaceId
+    if (current !== undefined && workspaceId !== undefined && workspaceId !== current)
+      clash(
+        `${keyOf(setting)} belongs to workspace ${current}, and in the backup to ${workspaceId}: remove it first`,
+      )
+  }
+  for (const { id, workspaceId, sourceIds } of destinations.values())
+    for (const sourceId of sourceIds) {
+      const source = sources.get(sourceId)
+      if (workspaceId === undefined || !source || source.workspaceId === workspaceId) continue
+      clash(
+        `destination/${id} of workspace ${workspaceId} would get the events of source/${sourceId}, which is not in it: remove one of them first`,
+      )
+    }
+  return faults
 }
 
 /** Whether a setting outside the backup has a key of this one. */

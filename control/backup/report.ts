@@ -43,6 +43,8 @@ export function refusalOf(
   const [clash] = clashes
   if (clash?.code === 'write_key_taken' || clash?.code === 'key_taken')
     return problem({ code: clash.code, message: clash.message, errors: clashes.slice(0, NAMED) })
+  if (clash)
+    return problem({ code: 'restore_conflict', message: clash.message, errors: clashes.slice(0, NAMED) })
   const differing = steps.flatMap(({ action, setting }) =>
     action === 'replace' ? [`${setting.kind}/${setting.value.id}`] : [],
   )

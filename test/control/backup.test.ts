@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { verifyBackup } from '../../control/backup/backup-file.ts'
 import { taskRecord } from '../../control/tasks/task-table.ts'
 import { keysFor } from '../../settings/config-key.ts'
-import type { Computation, Source, Suppression } from '../../settings/settings.ts'
+import type { Computation, Destination, Source, Suppression } from '../../settings/settings.ts'
 import { suppressionId } from '../../settings/suppression-list.ts'
 import { ADMIN, api, VIEW } from './api.ts'
 import { crm, keys, now, opened, shop } from './in-memory.ts'
@@ -410,6 +410,33 @@ describe('a restore into a system with other settings', () => {
     const system = api({ sources: [{ ...other, previousWriteKey: shop.writeKey }] })
     const { status, json } = await restore(system, text, '?force=true')
     expect([status, json.code]).toEqual([409, 'write_key_taken'])
+    expect(system.topic.size).toBe(0)
+  })
+
+  test.each<[string, Source, Destination]>([
+    [
+      'source/shop belongs to workspace bolt, and in the backup to acme: remove it first',
+      { ...shop, workspaceId: 'bolt' },
+      { ...crm, workspaceId: 'acme', sourceIds: [] },
+    ],
+    [
+      'destination/crm belongs to workspace bolt, and in the backup to acme: remove it first',
+      { ...shop, workspaceId: 'acme' },
+      { ...crm, workspaceId: 'bolt', sourceIds: [] },
+    ],
+    [
+      'destination/kept of workspace bolt would get the events of source/shop, which is not in it: remove one of them first',
+      shop,
+      { ...crm, id: 'kept', workspaceId: 'bolt' },
+    ],
+  ])('never shows a workspace what belongs to another: %s', async (message, source, destination) => {
+    const workspaceId = 'acme'
+    const text = await backupOf(
+      api({ sources: [{ ...shop, workspaceId }], destinations: [{ ...crm, workspaceId }] }),
+    )
+    const system = api({ sources: [source], destinations: [destination] })
+    const { status, json } = await restore(system, text, '?force=true')
+    expect([status, json]).toMatchObject([409, { code: 'restore_conflict', message }])
     expect(system.topic.size).toBe(0)
   })
 
