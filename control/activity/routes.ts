@@ -27,7 +27,7 @@ export type ActivityParts = AttemptRouteParts &
   AuditRouteParts
 
 export function activityRoutes(api: FastifyInstance, parts: ActivityParts): void {
-  // events and deliveries share the places for searches
+  // events, deliveries and previews share the places for searches
   const limitViewers = createViewerLimit()
   attemptRoutes(api, parts)
   deadRoutes(api, parts)
@@ -38,7 +38,7 @@ export function activityRoutes(api: FastifyInstance, parts: ActivityParts): void
   ingestRoutes(api, parts)
   liveRoutes(api, parts)
   lagRoutes(api, parts)
-  previewRoute(api, parts)
+  previewRoute(api, { ...parts, limitViewers })
   statusRoutes(api, parts)
   auditRoutes(api, parts)
 }

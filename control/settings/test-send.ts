@@ -14,13 +14,15 @@ import { visibleRecord } from '../../settings/resources/workspaces.ts'
 import { type Destination, EVENT_TYPES } from '../../settings/settings.ts'
 import { attemptShape } from '../activity/attempts.ts'
 import { audit } from '../api/audit.ts'
+import { createLimit } from '../api/concurrency.ts'
 import { type ApiRequest, addPath, json, operation } from '../api/operation.ts'
 import { type ApiResponse, invalid, problem, refusalResponse } from '../api/response.ts'
 import { callShape, sampleEvent, testEvent } from './test-call.ts'
 import { ruledPosting, testedRulesShape } from './test-rules.ts'
 
-/** Per process. Tests are for debugging, not for load. */
+/** Per process. Tests are for debugging, not for load. Workspaces share half of the places. */
 const MAX_AT_ONCE = 10
+const MAX_BY_WORKSPACES = 5
 
 const headersShape = z.record(z.string(), z.string())
 
@@ -71,12 +73,13 @@ const answerShape = z.strictObject({
 })
 
 const tooMany = problem(
-  { code: 'too_many_tests', message: `${MAX_AT_ONCE} test sends are in progress: try again in a moment` },
+  { code: 'too_many_tests', message: 'Too many test sends are in progress: try again in a moment' },
   { 'retry-after': '1' },
 )
 
 export function testSendRoute(api: FastifyInstance, { settings, openPoster, log }: TestSendParts): void {
   const testSends = createTestSends(openPoster)
+  const limitWorkspaces = createLimit(MAX_BY_WORKSPACES)
   // clients get their response before the server waits for connections
   api.addHook('preClose', async () => testSends.close())
 
@@ -95,7 +98,8 @@ export function testSendRoute(api: FastifyInstance, { settings, openPoster, log 
     const [sourceId = ''] = destination.sourceIds
     const of = { uuid: randomUUID(), now, sourceId }
     const { posting, rules } = ruledPosting(call ? testEvent(call, of) : sampleEvent(type, of), destination)
-    const results = posting ? await testSends.begin({ destination, posting, now }) : []
+    const begin = async () => (posting ? testSends.begin({ destination, posting, now }) : [])
+    const results = await (caller.workspaceId === undefined ? begin() : limitWorkspaces(begin))
     if (!results) return tooMany
     const outcomes = results.map(({ outcome, code }) => code ?? outcome)
     audit(log, caller, { what: 'test', outcome: 'sent', id, type, outcomes })

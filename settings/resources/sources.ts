@@ -49,15 +49,17 @@ export const sources: Replaceable<GivenSource, Source> = {
     ...rotationFaults({ ...body, writeKey: body.writeKey ?? old?.writeKey }, { old, now }, WRITE_KEY),
     ...labelFaults(body.labels),
     ...movedFaults(body, old),
+    ...(old ? [] : foreignFaults(body, facts)),
     ...sharedNoticesFaults(body, old),
     ...(old && old.kind !== 'notices' && body.kind === 'notices' ? noticesFaults(old.id, facts) : []),
   ],
 
   // suppressions stay: they are the users' wish, and apply again to a new source with this id
   uses(id, facts) {
-    const connected = [...facts.destinations.values()].filter(({ sourceIds }) => sourceIds.includes(id))
     return [
-      ...connected.map((user) => `destination ${user.id} is connected to it: disconnect it first`),
+      ...connectedTo(id, facts.destinations).map(
+        (user) => `destination ${user.id} is connected to it: disconnect it first`,
+      ),
       ...belonging(id, facts).map((user) => `${user} belongs to it: remove it first`),
     ].map((message): Fault => ({ pointer: '', code: 'source_in_use', message }))
   },
@@ -78,6 +80,21 @@ const noticesFaults = (id: string, facts: Pick<Facts, 'audiences' | 'traits'>): 
     code: 'notices_only',
     message: `${user} belongs to this source, and a source of notices has only the calls of Sluice itself: remove it first`,
   }))
+
+/** Of a new source, whose id a source that could not be read may have had. */
+function foreignFaults({ id, workspaceId }: Members, { destinations }: Pick<Facts, 'destinations'>): Fault[] {
+  const foreign = connectedTo(id, destinations).filter(
+    (each) => each.workspaceId !== undefined && each.workspaceId !== workspaceId,
+  )
+  return foreign.map((each) => ({
+    pointer: '/workspaceId',
+    code: 'workspace_fixed',
+    message: `destination ${each.id} is connected to it and belongs to workspace ${each.workspaceId}: a source of another cannot take this id`,
+  }))
+}
+
+const connectedTo = (id: unknown, destinations: Facts['destinations']) =>
+  [...destinations.values()].filter(({ sourceIds }) => sourceIds.some((each) => each === id))
 
 function sharedNoticesFaults(body: Members, old: Source | undefined): Fault[] {
   if (body.kind !== 'notices' || (body.workspaceId ?? old?.workspaceId) === undefined) return []

@@ -13,7 +13,7 @@ import { visibleTo } from '../../../settings/resources/workspaces.ts'
 import type { Caller } from '../../api/auth/tokens.ts'
 import { type ApiRequest, addOperations, json, operation } from '../../api/operation.ts'
 import { type ApiResponse, invalid, refusalResponse } from '../../api/response.ts'
-import { answered, tooManySearches } from '../records/following.ts'
+import { answered, tooManySearches, type ViewerLimit } from '../records/following.ts'
 import {
   type EventsBySource,
   type PreviewRequest,
@@ -28,7 +28,9 @@ export type PreviewRouteParts = {
   log: Pick<Logger, 'warn' | 'info'>
 }
 
-export function previewRoute(api: FastifyInstance, parts: PreviewRouteParts): void {
+type Parts = PreviewRouteParts & { limitViewers: ViewerLimit }
+
+export function previewRoute(api: FastifyInstance, parts: Parts): void {
   // GET, PUT and DELETE belong to the destination with the id `preview`
   addOperations(api, '/destinations/preview', {
     POST: operation({
@@ -44,8 +46,8 @@ export function previewRoute(api: FastifyInstance, parts: PreviewRouteParts): vo
   })
 }
 
-async function preview({ body, caller }: ApiRequest, parts: PreviewRouteParts): Promise<ApiResponse> {
-  const { latestEvents, log } = parts
+async function preview({ body, caller }: ApiRequest, parts: Parts): Promise<ApiResponse> {
+  const { latestEvents, limitViewers, log } = parts
   const settings = factsFor(caller, parts.settings)
   const parsed = previewShape.safeParse(body, { reportInput: true })
   if (!parsed.success) {
@@ -60,14 +62,15 @@ async function preview({ body, caller }: ApiRequest, parts: PreviewRouteParts): 
   const faults = faultsIn(asked, settings)
   if (faults.length > 0) return invalid(faults)
   const hashKey = destinationId === undefined ? undefined : settings.destinations.get(destinationId)?.hashKey
-  const searching = latestEvents.latest(asked)
-  if (!searching) return tooManySearches
+  const search = async (): Promise<ApiResponse> => {
+    const searching = latestEvents.latest(asked)
+    if (!searching) return tooManySearches
+    const body = await previewOf(await searching, compileRules(rules, hashKeyOf(hashKey), render))
+    return { status: 200, body }
+  }
   return answered(
     [],
-    async () => ({
-      status: 200,
-      body: await previewOf(await searching, compileRules(rules, hashKeyOf(hashKey), render)),
-    }),
+    () => limitViewers(caller.who, search),
     (err) => log.warn({ err }, 'events could not be searched'),
   )
 }

@@ -86,12 +86,20 @@ export const searchRefusal = (caller: Caller, parts: SearchParts, query?: Query)
 /** Runs a search, or answers 429. */
 export type ViewerLimit = (who: Who, search: () => Promise<ApiResponse>) => Promise<ApiResponse>
 
-/** Of four searches at once, three may use the view token: one place is left for administrators. */
+/**
+ * Of four searches at once, three may use the view token or workspace tokens: one place is left for administrators.
+ * Workspaces together get two.
+ */
 const MAX_BY_VIEWERS = 3
+const MAX_BY_WORKSPACES = 2
 
 export function createViewerLimit(): ViewerLimit {
-  const limit = createLimit(MAX_BY_VIEWERS)
-  return async (who, search) => (who === 'admin' ? search() : (limit(search) ?? tooManySearches))
+  const [viewers, workspaces] = [createLimit(MAX_BY_VIEWERS), createLimit(MAX_BY_WORKSPACES)]
+  return async (who, search) => {
+    if (who === 'admin') return search()
+    const limited = async () => viewers(search) ?? tooManySearches
+    return who === 'workspace' ? (workspaces(limited) ?? tooManySearches) : limited()
+  }
 }
 
 export async function isLoadedSoon(

@@ -27,7 +27,7 @@ export const replayShape = z
     id: idShape
       .optional()
       .describe(
-        'Generated if absent. Set one to retry safely: 409 `id_taken` means the first request succeeded.',
+        'Generated if absent. Set one to retry safely: 409 `id_taken` means the first request succeeded. With a workspace token, it must be a UUID.',
       ),
     destinationId: idShape,
     what: z
@@ -80,8 +80,11 @@ export const replayShape = z
 
 export type DecideParts = {
   body: unknown
+  /** Those that the caller may see. */
   destinations: Facts['destinations']
-  replays: ReadonlyMap<string, unknown>
+  /** Of the caller's token. */
+  workspaceId: string | undefined
+  replays: ReadonlyMap<string, Pick<Replay, 'destinationId' | 'state'>>
   /** Oldest first. */
   dead: readonly DeadLetter[]
   now: number
@@ -104,6 +107,7 @@ export type ReplayRequest = {
 export function decideReplay({
   body,
   destinations,
+  workspaceId,
   replays,
   dead,
   now,
@@ -120,7 +124,7 @@ export function decideReplay({
     ...destinationFaults(destinationId, destinations),
     ...(from < to ? [] : [emptySpan]),
     ...(what === 'dead' ? [] : conditionFaults(conditions)),
-    ...(id !== undefined && replays.has(id) ? [idTaken('replay', id)] : []),
+    ...idFaults(id, { workspaceId, destinations, replays }),
     ...(letters?.faults ?? []),
     ...entries.faults,
   ]
@@ -153,6 +157,31 @@ function destinationFaults(id: string, destinations: Facts['destinations']): Fau
   if (destination.enabled) return []
   const message = 'is disabled, so replayed deliveries would be cancelled: enable it first'
   return [{ pointer, code: 'destination_disabled', message }]
+}
+
+type Others = Pick<DecideParts, 'workspaceId' | 'destinations' | 'replays'>
+
+function idFaults(id: string | undefined, others: Others): Fault[] {
+  // `id_taken` would reveal a replay of others whose id can be guessed
+  if (id !== undefined && others.workspaceId !== undefined && !z.uuid().safeParse(id).success) {
+    const message = 'with a workspace token, the id must be a UUID: give one, or leave it out'
+    return [{ pointer: '/id', code: 'invalid_format', message }]
+  }
+  if (id !== undefined && others.replays.has(id)) return [idTaken('replay', id)]
+  return runningFaults(others)
+}
+
+/** Per workspace: each replay may read a whole topic, and control runs a limited number of tasks at once. */
+const MAX_RUNNING = 10
+
+function runningFaults({ workspaceId, destinations, replays }: Others): Fault[] {
+  if (workspaceId === undefined) return []
+  const running = [...replays.values()].filter(
+    ({ state, destinationId }) => state === 'accepted' && destinations.has(destinationId),
+  )
+  if (running.length < MAX_RUNNING) return []
+  const message = `${running.length} replays are running in workspace ${workspaceId}, and no more are allowed: wait, or cancel one`
+  return [{ pointer: '', code: 'too_many', message }]
 }
 
 /** Without ranges yet. `now`: ms since 1970. */

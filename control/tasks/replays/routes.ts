@@ -101,8 +101,10 @@ async function create({ body, caller }: ApiRequest, parts: ReplayRouteParts): Pr
   if (isObject(body) && body.deliveryIds !== undefined && !(await isLoadedSoon(dead))) return loading
   const now = Date.now()
   const deciding = () => {
+    const { workspaceId } = caller
     const destinations = visibleTo(caller, settings.destinations)
-    return decideReplay({ body, destinations, replays: tasks.replays, dead: dead.recent.all(), now })
+    const { replays } = tasks
+    return decideReplay({ body, destinations, workspaceId, replays, dead: dead.recent.all(), now })
   }
   let decided = deciding()
   if ('refusal' in decided && isForDestination(decided.refusal)) {

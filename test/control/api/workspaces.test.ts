@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { listedOf } from '../../../control/activity/deliveries/listed.ts'
 import type { DeliverySearch } from '../../../control/activity/deliveries/search.ts'
+import type { Poster } from '../../../delivery/post/post.ts'
 import type { Destination, Source } from '../../../settings/settings.ts'
 import { aDelivery } from '../../helpers/events.ts'
+import { until } from '../../helpers/until.ts'
 import { ADMIN, api, VIEW } from '../api.ts'
 import { anAttempt, attemptsHeld } from '../attempts-in-memory.ts'
 import { aDeadOne, deadHeld } from '../dead-in-memory.ts'
@@ -47,13 +49,14 @@ const listed = (destinationId: string, offset: number) =>
 
 const everywhere = ['crm', 'acme-crm', 'bolt-crm']
 
-function system(records: Parameters<typeof api>[0] = settings) {
+function system(records: Parameters<typeof api>[0] = settings, parts: Parameters<typeof api>[1] = {}) {
   const operated = api(records, {
     ...attemptsHeld(everywhere.map((destinationId) => anAttempt({ destinationId }))),
     ...deadHeld(everywhere.map((destinationId) => aDeadOne({ destinationId }))),
     deliveries,
     trace: async () => new Map(),
     latestEvents: { latest: async () => ({ items: [], next: null, searchedSince: null }) },
+    ...parts,
   })
   /** @returns a caller with a token of the workspace. */
   async function member(workspaceId: string) {
@@ -68,6 +71,7 @@ describe('a workspace token', () => {
   test('is made by an administrator, for an hour or as long as asked', async () => {
     const { ask, lines } = system()
     const url = '/api/workspaces/acme/tokens'
+    const before = Math.floor(Date.now() / 1_000) * 1_000
     const { status, json } = await ask({ method: 'POST', url })
     expect([status, json]).toEqual([
       201,
@@ -77,7 +81,8 @@ describe('a workspace token', () => {
         expiresAt: expect.any(String),
       },
     ])
-    expect(Date.parse(json.expiresAt) - Date.now()).toBeGreaterThan(3_590_000)
+    expect(Date.parse(json.expiresAt)).toBeGreaterThanOrEqual(before + 3_600_000)
+    expect(Date.parse(json.expiresAt)).toBeLessThanOrEqual(Date.now() + 3_600_000)
     const short = await ask({ method: 'POST', url, body: { expiresIn: 60 } })
     expect(Date.parse(short.json.expiresAt) - Date.now()).toBeLessThanOrEqual(60_000)
     expect(lines.join()).not.toContain(json.token)
@@ -155,10 +160,10 @@ describe('a workspace token', () => {
       body: { token: made.json.token },
     })
     const [cookie = '', maxAge = ''] = String(signedIn.headers['set-cookie']).split('; ')
-    expect(Number(maxAge.replace('Max-Age=', ''))).toBeGreaterThan(590)
     expect(Number(maxAge.replace('Max-Age=', ''))).toBeLessThanOrEqual(600)
     const browse = (asked: Parameters<typeof ask>[0]) =>
       ask({ ...asked, token: '', headers: { cookie, 'x-requested-with': 'console' } })
+    expect((await browse({ url: '/api/session' })).json).toMatchObject({ expiresAt: made.json.expiresAt })
     const { json } = await browse({ url: '/api/destinations' })
     expect(json.items.map(({ id }: Destination) => id)).toEqual(['acme-crm'])
     expect(await browse({ url: '/api/audit' })).toMatchObject({ status: 403 })
@@ -360,6 +365,34 @@ describe('with a workspace token', () => {
     expect(json.errors).toMatchObject([{ pointer: '/destinationId', code: 'unknown_destination' }])
   })
 
+  test('previews leave places for others', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    let running = 0
+    async function latest() {
+      running += 1
+      await promise
+      return { items: [], next: null, searchedSince: null }
+    }
+    const { ask, member } = system(settings, { latestEvents: { latest } })
+    const [acme, bolt] = [await member('acme'), await member('bolt')]
+    const preview = (id: string) => ({
+      method: 'POST',
+      url: '/api/destinations/preview',
+      body: { sourceIds: [id], rules: {} },
+    })
+    const first = [acme(preview('acme-app')), acme(preview('acme-app'))]
+    await until(() => running === 2)
+    for (const [caller, id] of [
+      [acme, 'acme-app'],
+      [bolt, 'bolt-app'],
+    ] as const)
+      expect(await caller(preview(id))).toMatchObject({ status: 429, json: { code: 'too_many_searches' } })
+    const admin = ask(preview('shop'))
+    await until(() => running === 3)
+    resolve()
+    for (const { status } of await Promise.all([...first, admin])) expect(status).toBe(200)
+  })
+
   test('dead letters are replayed to its own destinations', async () => {
     const { member } = system()
     const acme = await member('acme')
@@ -374,6 +407,69 @@ describe('with a workspace token', () => {
           errors: [{ code: 'unknown_destination', message: `there is no destination ${destinationId}` }],
         },
       })
+  })
+
+  test('replays have ids that reveal nothing about the replays of others', async () => {
+    const { ask, member } = system()
+    const acme = await member('acme')
+    const replay = (id: string) => ({
+      method: 'POST',
+      url: '/api/replays',
+      body: { id, destinationId: 'acme-crm' },
+    })
+    const others = { ...replay('q4'), body: { id: 'q4', destinationId: 'bolt-crm' } }
+    expect((await ask(others)).status).toBe(202)
+    for (const id of ['q4', 'free']) {
+      const { status, json } = await acme(replay(id))
+      const message = 'with a workspace token, the id must be a UUID: give one, or leave it out'
+      expect([status, json.errors]).toEqual([400, [{ pointer: '/id', code: 'invalid_format', message }]])
+    }
+    const id = '0b8f3f5e-5c1c-4c55-9c6e-0f3b2a1d4e5f'
+    expect((await acme(replay(id))).json).toMatchObject({ id })
+    expect(await acme(replay(id))).toMatchObject({ status: 409, json: { code: 'id_taken' } })
+  })
+
+  test('ten replays run at once, in each workspace', async () => {
+    const { ask, member } = system()
+    const [acme, bolt] = [await member('acme'), await member('bolt')]
+    const replay = (destinationId: string) => ({
+      method: 'POST',
+      url: '/api/replays',
+      body: { destinationId },
+    })
+    const ids: string[] = []
+    for (let nth = 0; nth < 10; nth++) ids.push((await acme(replay('acme-crm'))).json.id)
+    const { status, json } = await acme(replay('acme-crm'))
+    const message = '10 replays are running in workspace acme, and no more are allowed: wait, or cancel one'
+    expect([status, json.errors]).toEqual([400, [{ pointer: '', code: 'too_many', message }]])
+    expect((await bolt(replay('bolt-crm'))).status).toBe(202)
+    expect((await ask(replay('acme-crm'))).status).toBe(202)
+    for (const id of ids.slice(0, 2)) await acme({ method: 'DELETE', url: `/api/replays/${id}` })
+    expect((await acme(replay('acme-crm'))).status).toBe(202)
+  })
+
+  test('tests leave places for administrators', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    let sent = 0
+    const openPoster = (): Poster => ({
+      async post(_, { onOutcome, onEnd }) {
+        sent += 1
+        await promise
+        onOutcome({ outcome: 'delivered', status: 200 }, 7, true)
+        onEnd(null)
+      },
+      close: async () => {},
+    })
+    const { ask, member } = system(settings, { openPoster })
+    const [acme, bolt] = [await member('acme'), await member('bolt')]
+    const test = (id: string) => ({ method: 'POST', url: `/api/destinations/${id}/test` })
+    const first = Array.from({ length: 5 }, () => acme(test('acme-crm')))
+    await until(() => sent === 5)
+    expect(await bolt(test('bolt-crm'))).toMatchObject({ status: 429, json: { code: 'too_many_tests' } })
+    const admin = ask(test('bolt-crm'))
+    await until(() => sent === 6)
+    resolve()
+    for (const { status } of await Promise.all([...first, admin])) expect(status).toBe(200)
   })
 
   test('sources cannot change, and their write keys are hidden', async () => {
@@ -436,6 +532,23 @@ describe('an administrator', () => {
     const body = { ...crm, id: 'lake', sourceIds: ['shop', 'acme-app', 'bolt-app'] }
     const { version: _, updatedAt: __, ...given } = body
     expect((await system().ask({ method: 'POST', url: '/api/destinations', body: given })).status).toBe(201)
+  })
+
+  test('cannot create a source whose destinations belong to another workspace', async () => {
+    const unreadable = [
+      { kind: 'source' as const, id: 'acme-app', reason: 'no key', since: 0, isKept: false },
+    ]
+    const sources = settings.sources.filter(({ id }) => id !== 'acme-app')
+    const { ask } = system({ ...settings, sources, unreadable })
+    const create = (workspaceId?: string) =>
+      ask({ method: 'POST', url: '/api/sources', body: { id: 'acme-app', name: 'App', workspaceId } })
+    const message =
+      'destination acme-crm is connected to it and belongs to workspace acme: a source of another cannot take this id'
+    for (const workspaceId of ['bolt', undefined])
+      expect((await create(workspaceId)).json.errors).toEqual([
+        { pointer: '/workspaceId', code: 'workspace_fixed', message },
+      ])
+    expect((await create('acme')).status).toBe(201)
   })
 
   test('cannot have a source of notices in a workspace', async () => {
