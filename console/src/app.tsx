@@ -2,16 +2,19 @@ import { Alert, Button, Center, Loader, Stack, Text } from '@mantine/core'
 import { useWindowEvent } from '@mantine/hooks'
 import { Component, lazy, type ReactNode, Suspense } from 'react'
 import { useLocation } from 'wouter'
+import type { PortalLink } from './api/portal-link.ts'
 import { useSession } from './api/session.ts'
 import { ErrorAlert } from './ui/error-alert.tsx'
+import { usePortalLink } from './views/portal-link.tsx'
 import { Routes } from './views/routes.tsx'
 import { SignIn, SignInAgain } from './views/sign-in.tsx'
 
 // the sign-in page does not need it
 const Shell = lazy(async () => ({ default: (await import('./shell/shell.tsx')).Shell }))
 
-export function App() {
+export function App({ link }: { link: PortalLink | undefined }) {
   const session = useSession()
+  const { question, isOpening, error } = usePortalLink(link, session.data)
   const [path] = useLocation()
   const isOver = session.data?.isOver ?? false
   // Escape would close the dialog behind the sign-in and lose what was typed there. This listener is the first: the app
@@ -23,16 +26,17 @@ export function App() {
     return (
       <Boundary path={path}>
         <Suspense fallback={<Loading />}>
-          <Shell key={session.data.who} session={session.data}>
+          <Shell key={`${session.data.who} ${session.data.workspaceId}`} session={session.data}>
             <Boundary path={path}>
               <Routes />
             </Boundary>
-            <SignInAgain opened={session.data.isOver} />
+            <SignInAgain session={session.data} linkError={error} />
+            {question}
           </Shell>
         </Suspense>
       </Boundary>
     )
-  if (session.data === null) return <SignIn />
+  if (session.data === null && !isOpening) return <SignIn linkError={error} />
   return (
     <Center mih="100vh" p="md">
       {session.error ? (

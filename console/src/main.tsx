@@ -8,10 +8,14 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { Router } from 'wouter'
 import { queryClient } from './api/client/query-client.ts'
+import { takeLink } from './api/portal-link.ts'
 import { App } from './app.tsx'
 import { reloadOnce } from './reload.ts'
 import { theme, variables } from './theme/theme.ts'
 import { confirmLeave, holdUnsaved } from './ui/form/unsaved.ts'
+
+// before any request
+const link = takeLink()
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''
 // for styles injected by the modal's scroll lock
@@ -33,7 +37,7 @@ createRoot(root).render(
     >
       <QueryClientProvider client={queryClient}>
         <Router aroundNav={confirmLeave}>
-          <App />
+          <App link={link} />
         </Router>
       </QueryClientProvider>
     </MantineProvider>

@@ -4,6 +4,7 @@ import { queryClient } from './client/query-client.ts'
 import type { components } from './client/schema.ts'
 import { useSearch } from './client/search.ts'
 import { isInProgress } from './deliveries.ts'
+import { useSeesAll } from './session.ts'
 
 export type FoundEvent = components['schemas']['Event']
 export type EventDelivery = FoundEvent['destinations'][number]
@@ -85,7 +86,7 @@ export const useRecentCalls = ({ id, sourceIds }: { id: string; sourceIds: reado
       const { items } = await resultOf(api.GET('/api/events', { params: { query } }))
       return items.filter(({ rejected, sourceId }) => !rejected && sourceIds.includes(sourceId))
     },
-    enabled: sourceIds.length > 0,
+    enabled: useSeesAll() && sourceIds.length > 0,
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
     refetchOnWindowFocus: false,

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { api, resultOf, type Schemas } from './client/client.ts'
 import type { paths } from './client/schema.ts'
+import { useSeesAll } from './session.ts'
 import { useLatest } from './stream/use-stream.ts'
 
 export type Health = Schemas['Health']
@@ -13,6 +14,15 @@ export const useHealth = (id: string) =>
     queryKey: ['destinations', id, 'health'],
     queryFn: () => resultOf(api.GET('/api/destinations/{id}/health', { params: { path: { id } } })),
     refetchInterval: 3_000,
+  })
+
+/** In a workspace, which has no live figures. */
+export const useWorkspaceHealth = () =>
+  useQuery({
+    queryKey: ['health'],
+    queryFn: () => resultOf(api.GET('/api/health')),
+    enabled: !useSeesAll(),
+    refetchInterval: 5_000,
   })
 
 /** Live figures, in the shapes of GET /api/health and GET /api/ingest. */

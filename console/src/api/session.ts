@@ -1,36 +1,74 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { api, resultOf, resultOfChange } from './client/client.ts'
 import { ApiError } from './client/errors.ts'
-import { clearCache, endedSession, queryClient, SESSION_KEY, type Session } from './client/query-client.ts'
+import {
+  clearCache,
+  endedSession,
+  isNotSession,
+  queryClient,
+  SESSION_KEY,
+  type Session,
+} from './client/query-client.ts'
 
 const cached = () => queryClient.getQueryData<Session | null>(SESSION_KEY)
 
 async function readSession(): Promise<Session | null> {
   try {
-    const { who } = await resultOf(api.GET('/api/session'))
-    return { who, isOver: false }
+    const { who, workspaceId } = await resultOf(api.GET('/api/session'))
+    const [session, before] = [{ who, workspaceId, isOver: false }, cached()]
+    // another tab may have signed in
+    if (before && !isSameUser(before, session)) clearCache()
+    return session
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) return endedSession(cached())
     throw error
   }
 }
 
+type User = Pick<Session, 'who' | 'workspaceId'>
+
+export const isSameUser = (one: User, other: User): boolean =>
+  one.who === other.who && one.workspaceId === other.workspaceId
+
 /** Null without a session. */
 export const useSession = () =>
-  useQuery({ queryKey: SESSION_KEY, queryFn: readSession, staleTime: 60_000, refetchInterval: 60_000 })
+  useQuery({
+    queryKey: SESSION_KEY,
+    queryFn: readSession,
+    // at the return from a tab that has signed in again
+    staleTime: ({ state }) => (state.data?.isOver ? 0 : 60_000),
+    refetchInterval: 60_000,
+  })
 
-/** The server checks it too. */
-export const useMayWrite = (): boolean => useSession().data?.who === 'admin'
+/** `destinations`: with their tests and replays. The server checks it too. */
+export type Managed = 'destinations' | 'all'
+
+export const mayManage = (what: Managed, who: Session['who'] | undefined): boolean =>
+  who === 'admin' || (who === 'workspace' && what === 'destinations')
+
+export const useMayManage = (what: Managed): boolean => mayManage(what, useSession().data?.who)
+
+/** False in a workspace, which has no calls, event search or status of Sluice. */
+export const useSeesAll = (): boolean => useSession().data?.who !== 'workspace'
 
 export const useSignIn = () =>
   useMutation({
     mutationFn: (token: string) => resultOf(api.POST('/api/session', { body: { token } })),
     async onSuccess() {
-      const before = cached()?.who
       await queryClient.invalidateQueries({ queryKey: SESSION_KEY })
-      if (cached()?.who !== before) clearCache()
-      else void queryClient.invalidateQueries()
+      void queryClient.invalidateQueries({ predicate: isNotSession })
     },
+  })
+
+export const useMakeWorkspaceToken = (id: string) =>
+  useMutation({
+    mutationFn: (hours: number) =>
+      resultOfChange(
+        api.POST('/api/workspaces/{id}/tokens', {
+          params: { path: { id } },
+          body: { expiresIn: hours * 3_600 },
+        }),
+      ),
   })
 
 export const useSignOut = () =>

@@ -1,6 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { api, resultOf, resultOfChange, type Schemas } from './client/client.ts'
 import { queryClient } from './client/query-client.ts'
+import { useSeesAll } from './session.ts'
 
 export type SystemProblem = Schemas['SystemProblem']
 
@@ -8,10 +9,11 @@ const REFETCH_MS = 5_000
 /** A hanging control process never answers. */
 const TIMEOUT_MS = 8_000
 
-/** Fails within 20 s without an answer. */
+/** Fails within 20 s without an answer. Not in a workspace. */
 export const useStatus = () =>
   useQuery({
     queryKey: ['status'],
+    enabled: useSeesAll(),
     queryFn: ({ signal }) =>
       resultOf(
         api.GET('/api/status', { signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]) }),

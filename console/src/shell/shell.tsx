@@ -37,7 +37,7 @@ export function Shell({ session, children }: { session: Session; children: React
             <Home />
           </Group>
           <Group gap="xs" wrap="nowrap">
-            {session.who === 'view' && <ViewOnly />}
+            <Role session={session} />
             <SchemeToggle />
             <Account />
           </Group>
@@ -68,7 +68,7 @@ function useMenu() {
 }
 
 const Home = () => (
-  <Box component={Link} to="/" c="inherit" td="none" aria-label="Sluice: go to the overview">
+  <Box component={Link} to="/" c="inherit" td="none" aria-label="Sluice: go to the start">
     <Group gap={8} wrap="nowrap">
       <Logo />
       <Text fw={700} size="lg">
@@ -78,11 +78,18 @@ const Home = () => (
   </Box>
 )
 
-const ViewOnly = () => (
-  <Badge variant="light" color="gray" tt="none" radius="sm" title="This token cannot make changes">
-    View only
-  </Badge>
-)
+function Role({ session: { who, workspaceId } }: { session: Session }) {
+  if (who === 'admin') return null
+  const [label, title] =
+    who === 'view'
+      ? ['View only', 'This token cannot make changes']
+      : [workspaceId, 'You manage the destinations of this workspace']
+  return (
+    <Badge variant="light" color="gray" tt="none" radius="sm" title={title}>
+      {label}
+    </Badge>
+  )
+}
 
 /** Focuses the start of a new view, as a page load would, but not of the first. */
 function useFocusOnNavigation(onNavigate: () => void) {

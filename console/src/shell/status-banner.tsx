@@ -3,8 +3,8 @@ import { useDisclosure } from '@mantine/hooks'
 import { Link, useLocation } from 'wouter'
 import { ApiError } from '../api/client/errors.ts'
 import { type SystemProblem, useDeleteUnreadableSetting, useStatus } from '../api/status.ts'
-import { ForAdmin } from '../ui/for-admin.tsx'
 import { Confirm } from '../ui/form/confirm.tsx'
+import { MayManage } from '../ui/may-manage.tsx'
 import { Timestamp } from '../ui/values/time.tsx'
 import { pluralize } from '../wording/format.ts'
 import { pageLabel, problemTitle } from '../wording/problems.ts'
@@ -84,9 +84,9 @@ function ProblemAlert({ problem }: { problem: SystemProblem }) {
           <Text size="xs">Runbook: {runbook}</Text>
         </Text>
         {setting && (
-          <ForAdmin>
+          <MayManage what="all">
             <DeleteSetting {...setting} />
-          </ForAdmin>
+          </MayManage>
         )}
       </Group>
     </Alert>

@@ -2,17 +2,17 @@ import { Button, Code, Group, Text } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { api, resultOf } from '../api/client/client.ts'
 import { ApiError } from '../api/client/errors.ts'
-import { useMayWrite } from '../api/session.ts'
+import { useMayManage } from '../api/session.ts'
 import { ErrorAlert } from '../ui/error-alert.tsx'
 import { Empty } from '../ui/layout/empty.tsx'
 import { Page, Panel } from '../ui/layout/page.tsx'
 import { pluralize } from '../wording/format.ts'
 
 export default function Backup() {
-  const mayWrite = useMayWrite()
+  const mayManage = useMayManage('all')
   return (
     <Page title="Backup" lead="All settings of this system in one file, in case Kafka is lost.">
-      {mayWrite ? (
+      {mayManage ? (
         <Download />
       ) : (
         <Empty icon="search" title="This token cannot download a backup">

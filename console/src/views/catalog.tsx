@@ -1,9 +1,9 @@
 import { Badge, Button, Card, Group, SimpleGrid, Text, ThemeIcon, Title } from '@mantine/core'
 import { Link } from 'wouter'
 import { useDestinations } from '../api/destinations.ts'
-import { ForAdmin } from '../ui/for-admin.tsx'
 import { Icon } from '../ui/layout/icon.tsx'
 import { Page } from '../ui/layout/page.tsx'
+import { MayManage } from '../ui/may-manage.tsx'
 import { formatInteger } from '../wording/format.ts'
 import { LIMITS } from '../wording/limits.ts'
 
@@ -33,11 +33,11 @@ export default function Catalog() {
           <Text size="xs" c="dimmed" mb="md">
             Accepts identify, track, page, screen, group and alias calls from any source.
           </Text>
-          <ForAdmin>
+          <MayManage what="destinations">
             <Button component={Link} to="/catalog/webhooks" fullWidth mt="auto">
               Set up Webhooks
             </Button>
-          </ForAdmin>
+          </MayManage>
         </Card>
       </SimpleGrid>
     </Page>

@@ -1,6 +1,7 @@
 import { Center, Loader } from '@mantine/core'
 import { lazy, Suspense } from 'react'
-import { Route, Switch } from 'wouter'
+import { Redirect, Route, Switch } from 'wouter'
+import { useSeesAll } from '../api/session.ts'
 import { Empty } from '../ui/layout/empty.tsx'
 import { Page } from '../ui/layout/page.tsx'
 
@@ -20,6 +21,7 @@ const Backup = lazy(() => import('./backup.tsx'))
 const Computations = lazy(() => import('./computations/computations.tsx'))
 
 export function Routes() {
+  const seesAll = useSeesAll()
   return (
     <Suspense
       fallback={
@@ -29,7 +31,6 @@ export function Routes() {
       }
     >
       <Switch>
-        <Route path="/" component={Overview} />
         <Route path="/catalog" component={Catalog} />
         <Route path="/catalog/webhooks/:id?">{({ id }) => <SetUp key={id ?? ''} id={id} />}</Route>
         <Route path="/sources" component={Sources} />
@@ -38,18 +39,23 @@ export function Routes() {
         <Route path="/destinations/:id/:tab?">
           {({ id, tab }) => <OneDestination key={id} id={id} tab={tab} />}
         </Route>
-        <Route path="/deliveries" component={Deliveries} />
         <Route path="/dead" component={Dead} />
-        <Route path="/lag" component={Lag} />
-        <Route path="/users" component={Users} />
-        <Route path="/audit" component={Audit} />
-        <Route path="/backup" component={Backup} />
-        <Route path="/audiences">
-          <Computations key="audiences" kind="audiences" />
-        </Route>
-        <Route path="/traits">
-          <Computations key="traits" kind="traits" />
-        </Route>
+        <Route path="/">{seesAll ? <Overview /> : <Redirect to="/destinations" replace />}</Route>
+        {seesAll && (
+          <>
+            <Route path="/deliveries" component={Deliveries} />
+            <Route path="/lag" component={Lag} />
+            <Route path="/users" component={Users} />
+            <Route path="/audit" component={Audit} />
+            <Route path="/backup" component={Backup} />
+            <Route path="/audiences">
+              <Computations key="audiences" kind="audiences" />
+            </Route>
+            <Route path="/traits">
+              <Computations key="traits" kind="traits" />
+            </Route>
+          </>
+        )}
         <Route component={NotFound} />
       </Switch>
     </Suspense>
@@ -59,7 +65,7 @@ export function Routes() {
 function NotFound() {
   return (
     <Page title="Page not found">
-      <Empty icon="search" title="This page does not exist" action={{ label: 'Go to overview', to: '/' }}>
+      <Empty icon="search" title="This page does not exist" action={{ label: 'Go to the start', to: '/' }}>
         Check the address. The resource may also have been deleted.
       </Empty>
     </Page>

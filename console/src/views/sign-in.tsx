@@ -13,12 +13,15 @@ import {
 } from '@mantine/core'
 import { useDocumentTitle } from '@mantine/hooks'
 import { type FormEvent, useEffect, useState } from 'react'
-import { useSignIn } from '../api/session.ts'
+import type { Session } from '../api/client/query-client.ts'
+import { useSession, useSignIn } from '../api/session.ts'
 import { SchemeToggle } from '../shell/scheme-toggle.tsx'
 import { ErrorAlert } from '../ui/error-alert.tsx'
 import { Logo } from '../ui/layout/icon.tsx'
 
-export function SignIn() {
+type LinkProps = { /** Of a portal link. */ linkError: unknown }
+
+export function SignIn({ linkError }: LinkProps) {
   useDocumentTitle('Sign in - Sluice')
   // signing in removes the form that had the focus
   useEffect(() => () => document.getElementById('main')?.focus({ preventScroll: true }), [])
@@ -36,7 +39,7 @@ export function SignIn() {
                 Sign in to Sluice
               </Title>
             </Group>
-            <TokenForm />
+            <TokenForm linkError={linkError} />
           </Stack>
         </Paper>
       </Center>
@@ -45,10 +48,10 @@ export function SignIn() {
 }
 
 /** Covers the page after the session's end, and keeps what was typed. */
-export function SignInAgain({ opened }: { opened: boolean }) {
+export function SignInAgain({ session, linkError }: LinkProps & { session: Session }) {
   return (
     <Modal
-      opened={opened}
+      opened={session.isOver}
       onClose={() => {}}
       title="Your session has ended"
       withCloseButton={false}
@@ -58,14 +61,41 @@ export function SignInAgain({ opened }: { opened: boolean }) {
       overlayProps={{ backgroundOpacity: 1, color: 'var(--mantine-color-body)' }}
     >
       <Stack>
-        <Text size="sm">Sign in again. Your unsaved changes are still here.</Text>
-        <TokenForm />
+        {session.who === 'workspace' ? (
+          <NewLink linkError={linkError} />
+        ) : (
+          <>
+            <Text size="sm">Sign in again. Your unsaved changes are still here.</Text>
+            <TokenForm linkError={linkError} />
+          </>
+        )}
       </Stack>
     </Modal>
   )
 }
 
-function TokenForm() {
+/** Customers have no control token. */
+function NewLink({ linkError }: LinkProps) {
+  const { refetch, isFetching } = useSession()
+  return (
+    <>
+      <Text size="sm">
+        Open a new link to this portal in this browser. Then continue here: your unsaved changes are still
+        here.
+      </Text>
+      <LinkError linkError={linkError} />
+      <Button onClick={() => void refetch()} loading={isFetching} data-autofocus>
+        Continue
+      </Button>
+    </>
+  )
+}
+
+const LinkError = ({ linkError }: LinkProps) => (
+  <ErrorAlert error={linkError} title="This link does not work" />
+)
+
+function TokenForm({ linkError }: LinkProps) {
   const [token, setToken] = useState('')
   const signIn = useSignIn()
   function submit(event: FormEvent) {
@@ -90,6 +120,7 @@ function TokenForm() {
           autoFocus
           data-autofocus
         />
+        {!signIn.error && <LinkError linkError={linkError} />}
         <ErrorAlert error={signIn.error} title="Sign-in failed" />
         <Button type="submit" loading={signIn.isPending} disabled={token.trim() === ''}>
           Sign in

@@ -2,14 +2,20 @@ import { MutationCache, notifyManager, QueryCache, QueryClient } from '@tanstack
 import { ApiError, isConflict } from './errors.ts'
 
 /** `isOver`: the session has ended, and the page keeps its contents until the next sign-in. */
-export type Session = { who: 'admin' | 'view'; isOver: boolean }
+export type Session = {
+  who: 'admin' | 'view' | 'workspace'
+  /** Null unless `who` is `workspace`. */
+  workspaceId: string | null
+  isOver: boolean
+}
 
 export const SESSION_KEY = ['session'] as const
 
 export const endedSession = (before: Session | null | undefined): Session | null =>
   before ? { ...before, isOver: true } : null
 
-const isNotSession = ({ queryKey: [first] }: { queryKey: readonly unknown[] }) => first !== SESSION_KEY[0]
+export const isNotSession = ({ queryKey: [first] }: { queryKey: readonly unknown[] }) =>
+  first !== SESSION_KEY[0]
 
 /** On any 401, marks the session as ended and drops cached data that no view shows. */
 export function handleSessionEnd(error: unknown): void {

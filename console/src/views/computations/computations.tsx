@@ -9,8 +9,7 @@ import {
   useDeleteComputation,
   useSyncs,
 } from '../../api/computations.ts'
-import { useMayWrite } from '../../api/session.ts'
-import { ForAdmin } from '../../ui/for-admin.tsx'
+import { useMayManage } from '../../api/session.ts'
 import { ConfirmDelete } from '../../ui/form/confirm.tsx'
 import { DataTable } from '../../ui/layout/data-table.tsx'
 import { Empty } from '../../ui/layout/empty.tsx'
@@ -18,6 +17,7 @@ import { FilteredList } from '../../ui/layout/filtered-list.tsx'
 import { Icon } from '../../ui/layout/icon.tsx'
 import { Loaded } from '../../ui/layout/loaded.tsx'
 import { Page } from '../../ui/layout/page.tsx'
+import { MayManage } from '../../ui/may-manage.tsx'
 import { SourceName } from '../../ui/values/names.tsx'
 import { StateBadge } from '../../ui/values/state-badge.tsx'
 import { Timestamp } from '../../ui/values/time.tsx'
@@ -38,11 +38,11 @@ export default function Computations({ kind }: { kind: Kind }) {
       title={title}
       lead={lead}
       actions={
-        <ForAdmin>
+        <MayManage what="all">
           <Button leftSection={<Icon of="plus" size={16} />} onClick={open}>
             New {singular}
           </Button>
-        </ForAdmin>
+        </MayManage>
       }
     >
       <NewComputation kind={kind} opened={opened} onClose={close} />
@@ -67,7 +67,7 @@ export default function Computations({ kind }: { kind: Kind }) {
 type ListProps = { kind: Kind; all: readonly Computation[]; onRemoved: () => void }
 
 function List({ kind, all, onRemoved }: ListProps) {
-  const mayWrite = useMayWrite()
+  const mayManage = useMayManage('all')
   const syncs = useSyncs().data ?? []
   return (
     <FilteredList
@@ -79,7 +79,7 @@ function List({ kind, all, onRemoved }: ListProps) {
         <DataTable
           label={LABELS[kind].title}
           minWidth={640}
-          heads={['Name', 'Key', 'Source', 'Last sync', ...(mayWrite ? ['Actions'] : [])]}
+          heads={['Name', 'Key', 'Source', 'Last sync', ...(mayManage ? ['Actions'] : [])]}
         >
           {shown.map((computation) => (
             <Row
@@ -118,14 +118,14 @@ function Row({ kind, computation, sync, onRemoved }: RowProps) {
         <Timestamp at={lastSyncAt} />
         {sync && <SyncState sync={sync} />}
       </Table.Td>
-      <ForAdmin>
+      <MayManage what="all">
         <Table.Td>
           <Group gap="xs" wrap="nowrap">
             <Upload kind={kind} computation={computation} sync={sync} />
             <DeleteComputation kind={kind} computation={computation} onRemoved={onRemoved} />
           </Group>
         </Table.Td>
-      </ForAdmin>
+      </MayManage>
     </Table.Tr>
   )
 }

@@ -1,10 +1,10 @@
-import { Anchor, Box, Button, Checkbox, Flex, Stack, Table, Text } from '@mantine/core'
+import { Box, Button, Checkbox, Flex, Stack, Table, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { Link } from 'wouter'
 import type { DeadLetter } from '../../api/dead-letters.ts'
-import { useMayWrite } from '../../api/session.ts'
+import { useMayManage } from '../../api/session.ts'
 import { AttemptTable } from '../../ui/attempts/attempt-table.tsx'
 import { Json } from '../../ui/values/code.tsx'
+import { EventLink } from '../../ui/values/event-link.tsx'
 import { DestinationName } from '../../ui/values/names.tsx'
 import { StateBadge } from '../../ui/values/state-badge.tsx'
 import { Timestamp } from '../../ui/values/time.tsx'
@@ -18,12 +18,12 @@ type RowProps = { letter: DeadLetter; isSelected: boolean; onSelect: (isSelected
 
 export function LetterRow({ letter, isSelected, onSelect }: RowProps) {
   const [opened, { toggle }] = useDisclosure()
-  const mayWrite = useMayWrite()
+  const mayManage = useMayManage('destinations')
   const { messageId, destinationId, deadAt } = letter
   return (
     <>
       <Table.Tr>
-        {mayWrite && (
+        {mayManage && (
           <Table.Td>
             <Checkbox
               aria-label={`Select ${messageId}`}
@@ -54,7 +54,7 @@ export function LetterRow({ letter, isSelected, onSelect }: RowProps) {
       </Table.Tr>
       {opened && (
         <Table.Tr>
-          <Table.Td colSpan={mayWrite ? 7 : 6}>
+          <Table.Td colSpan={mayManage ? 7 : 6}>
             <LetterDetails letter={letter} />
           </Table.Td>
         </Table.Tr>
@@ -78,7 +78,7 @@ const Subject = ({ letter: { event, user, messageId } }: { letter: DeadLetter })
 type ActionsProps = { letter: DeadLetter; opened: boolean; onToggle: () => void }
 
 function Actions({ letter, opened, onToggle }: ActionsProps) {
-  const mayWrite = useMayWrite()
+  const mayManage = useMayManage('destinations')
   const { messageId } = letter
   return (
     <Flex gap={6} justify="flex-end" align="flex-end" direction={{ base: 'column', sm: 'row' }}>
@@ -91,7 +91,7 @@ function Actions({ letter, opened, onToggle }: ActionsProps) {
       >
         {opened ? 'Hide' : 'Details'}
       </Button>
-      {mayWrite && (
+      {mayManage && (
         <ReplayButton
           label="Replay"
           name={`Replay ${messageId}`}
@@ -140,11 +140,8 @@ function LetterDetails({ letter }: { letter: DeadLetter }) {
   return (
     <Stack gap="xs" pb="sm">
       <Text size="sm" className="in-flow">
-        Delivery <b>{visible(deliveryId)}</b> of the event{' '}
-        <Anchor component={Link} to={`/deliveries?messageId=${encodeURIComponent(messageId)}`} size="sm">
-          {visible(messageId)}
-        </Anchor>
-        . {deadReasonLabel(reason).explanation}
+        Delivery <b>{visible(deliveryId)}</b> of the event <EventLink messageId={messageId} />.{' '}
+        {deadReasonLabel(reason).explanation}
       </Text>
       {attempts.length > 0 && <AttemptTable attempts={attempts} />}
       {body === null ? (

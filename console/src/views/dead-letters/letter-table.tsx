@@ -4,7 +4,7 @@ import { type ReactNode, useState } from 'react'
 import { serverNow } from '../../api/client/clock.ts'
 import { countToReplay, type DeadFilter, type DeadLetter } from '../../api/dead-letters.ts'
 import { useDestinations } from '../../api/destinations.ts'
-import { useMayWrite } from '../../api/session.ts'
+import { useMayManage } from '../../api/session.ts'
 import { Empty } from '../../ui/layout/empty.tsx'
 import { formatInteger, pluralize } from '../../wording/format.ts'
 import { type Prepared, ReplayButton } from '../replays/replay-dead-letters.tsx'
@@ -26,7 +26,7 @@ type LetterTableProps = {
 }
 
 export function LetterTable({ letters, filter, isTyping, query }: LetterTableProps) {
-  const mayWrite = useMayWrite()
+  const mayManage = useMayManage('destinations')
   const destinations = useDestinations().data
   const [selectedIds, setSelectedIds] = useState<ReadonlySet<string>>(new Set())
   const selected = letters.filter(({ id }) => selectedIds.has(id))
@@ -44,7 +44,7 @@ export function LetterTable({ letters, filter, isTyping, query }: LetterTablePro
     )
   return (
     <div>
-      {mayWrite && (
+      {mayManage && (
         <ReplayButtons
           selected={newestOfEach(selected)}
           onStarted={() => setSelectedIds(new Set())}
@@ -55,7 +55,7 @@ export function LetterTable({ letters, filter, isTyping, query }: LetterTablePro
       <Table verticalSpacing={6} aria-label="Dead letters" className="dense">
         <Head
           selectAll={
-            mayWrite && <SelectAll letters={letters} count={selected.length} onSelect={setSelectedIds} />
+            mayManage && <SelectAll letters={letters} count={selected.length} onSelect={setSelectedIds} />
           }
         />
         <Table.Tbody>

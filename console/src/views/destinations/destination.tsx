@@ -2,7 +2,7 @@ import { Alert, Stack, Tabs, Text } from '@mantine/core'
 import { lazy, Suspense } from 'react'
 import { useLocation } from 'wouter'
 import { type Destination, useDeleteDestination, useDestination } from '../../api/destinations.ts'
-import { useMayWrite } from '../../api/session.ts'
+import { useMayManage } from '../../api/session.ts'
 import { DeletePanel } from '../../ui/form/delete-panel.tsx'
 import { Editing } from '../../ui/form/editing.tsx'
 import { Loaded, LoadingView } from '../../ui/layout/loaded.tsx'
@@ -11,6 +11,7 @@ import { Page, Panel } from '../../ui/layout/page.tsx'
 import { OnOffBadge } from '../../ui/values/state-badge.tsx'
 import { ReplayEvents } from '../replays/replay-events.tsx'
 import { TestSend } from '../test-send/test-send.tsx'
+import { WorkspaceBadge } from '../workspaces.tsx'
 import { DeliveryList } from './deliveries/delivery-list.tsx'
 import { DestinationHealth } from './health/health.tsx'
 import { OnOff, PauseButton } from './on-off.tsx'
@@ -34,14 +35,15 @@ const VIEW_TABS = ['health', 'deliveries']
 
 export default function DestinationPage({ id, tab = 'health' }: { id: string; tab?: string | undefined }) {
   const query = useDestination(id)
-  const mayWrite = useMayWrite()
+  const mayManage = useMayManage('destinations')
   return (
     <Loaded query={query} missing={<MissingPage what="destination" />}>
       {(destination) => (
         <Page
           title={destination.name}
           parent={{ title: 'Destinations', to: '/destinations' }}
-          actions={mayWrite ? <Switches destination={destination} /> : <OnOffBadge {...destination} />}
+          beside={<WorkspaceBadge {...destination} />}
+          actions={mayManage ? <Switches destination={destination} /> : <OnOffBadge {...destination} />}
         >
           {destination.enabled && destination.paused && <PausedAlert />}
           <DestinationTabs destination={destination} tab={tab} />
@@ -53,9 +55,9 @@ export default function DestinationPage({ id, tab = 'health' }: { id: string; ta
 
 function DestinationTabs({ destination, tab }: { destination: Destination; tab: string }) {
   const { id } = destination
-  const mayWrite = useMayWrite()
+  const mayManage = useMayManage('destinations')
   const [, go] = useLocation()
-  const tabs = TABS.filter((each) => mayWrite || VIEW_TABS.includes(each.id))
+  const tabs = TABS.filter((each) => mayManage || VIEW_TABS.includes(each.id))
   return (
     <Tabs
       value={tabs.some((each) => each.id === tab) ? tab : 'health'}
@@ -142,7 +144,7 @@ function TestPanel({ destination }: { destination: Destination }) {
   return (
     <Panel
       title="Test send"
-      lead="Sends a sample, a recent event or your own call to each webhook, signed like a real delivery."
+      lead="Sends a sample or your own call to each webhook, signed like a real delivery."
     >
       <TestSend destination={destination} />
     </Panel>

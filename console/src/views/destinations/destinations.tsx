@@ -1,18 +1,21 @@
 import { Anchor, Button, Table, Text } from '@mantine/core'
 import { Link } from 'wouter'
 import { type Destination, useDestinations } from '../../api/destinations.ts'
-import { ForAdmin } from '../../ui/for-admin.tsx'
+import { useWorkspaceHealth } from '../../api/health.ts'
+import { useSeesAll } from '../../api/session.ts'
 import { DataTable } from '../../ui/layout/data-table.tsx'
 import { Empty } from '../../ui/layout/empty.tsx'
 import { FilteredList } from '../../ui/layout/filtered-list.tsx'
 import { Icon } from '../../ui/layout/icon.tsx'
 import { Loaded } from '../../ui/layout/loaded.tsx'
 import { Page } from '../../ui/layout/page.tsx'
+import { MayManage } from '../../ui/may-manage.tsx'
 import { useSourceNames } from '../../ui/values/names.tsx'
-import { OnOffBadge } from '../../ui/values/state-badge.tsx'
+import { OnOffBadge, StateBadge } from '../../ui/values/state-badge.tsx'
 import { Url } from '../../ui/values/url.tsx'
 import { pluralize } from '../../wording/format.ts'
 import { visible } from '../../wording/visible.ts'
+import { destinationState } from '../overview/destination-state.ts'
 import { hostOf } from '../webhooks/draft.ts'
 import { SET_UP_LABEL, setUpPath } from './set-up-progress.ts'
 
@@ -23,11 +26,11 @@ export default function Destinations() {
       title="Destinations"
       lead="Where events go. Each destination receives the events of its connected sources."
       actions={
-        <ForAdmin>
+        <MayManage what="destinations">
           <Button component={Link} to="/catalog" leftSection={<Icon of="plus" size={16} />}>
             New destination
           </Button>
-        </ForAdmin>
+        </MayManage>
       }
     >
       <Loaded query={query}>
@@ -51,44 +54,58 @@ export default function Destinations() {
 
 function List({ destinations }: { destinations: readonly Destination[] }) {
   const nameOf = useSourceNames()
+  const seesAll = useSeesAll()
+  const health = useWorkspaceHealth().data?.items
+  const hasWorkspaces = seesAll && destinations.some(({ workspaceId }) => workspaceId !== undefined)
   return (
     <FilteredList
       all={destinations}
       what="destinations"
-      textOf={({ id, name, webhooks }) => [name, id, ...webhooks.map(({ url }) => hostOf(url))].join(' ')}
+      textOf={({ id, name, workspaceId = '', webhooks }) =>
+        [name, id, workspaceId, ...webhooks.map(({ url }) => hostOf(url))].join(' ')
+      }
     >
       {(shown) => (
         <DataTable
           label="Destinations"
           minWidth={560}
           highlightOnHover
-          heads={['Name', 'Type', 'Status', 'Sources', 'URLs']}
+          heads={['Name', 'Type', ...(hasWorkspaces ? ['Workspace'] : []), 'Status', 'Sources', 'URLs']}
         >
-          {shown.map(({ id, name, type, enabled, paused, sourceIds, webhooks }) => (
-            <Table.Tr key={id}>
-              <Table.Td className="in-flow">
-                <Anchor component={Link} to={`/destinations/${id}`} fw={600}>
-                  {visible(name)}
-                </Anchor>
-              </Table.Td>
-              <Table.Td>{type}</Table.Td>
-              <Table.Td>
-                <OnOffBadge enabled={enabled} paused={paused} />
-                {!enabled && (
-                  <ForAdmin>
-                    <SetUpLink id={id} name={name} />
-                  </ForAdmin>
-                )}
-              </Table.Td>
-              <Table.Td className="in-flow">
-                {sourceIds.length === 0 ? <Text size="sm">None</Text> : firstNames(sourceIds.map(nameOf))}
-              </Table.Td>
-              <Table.Td className="in-flow">
-                <Url>{hostOf(webhooks[0]?.url ?? '')}</Url>
-                {webhooks.length > 1 && ` and ${pluralize(webhooks.length - 1, 'other')}`}
-              </Table.Td>
-            </Table.Tr>
-          ))}
+          {shown.map((destination) => {
+            const { id, name, type, workspaceId, enabled, paused, sourceIds, webhooks } = destination
+            const now = health?.find(({ destinationId }) => destinationId === id)
+            return (
+              <Table.Tr key={id}>
+                <Table.Td className="in-flow">
+                  <Anchor component={Link} to={`/destinations/${id}`} fw={600}>
+                    {visible(name)}
+                  </Anchor>
+                </Table.Td>
+                <Table.Td>{type}</Table.Td>
+                {hasWorkspaces && <Table.Td>{workspaceId}</Table.Td>}
+                <Table.Td>
+                  {now ? (
+                    <StateBadge {...destinationState(destination, now)} />
+                  ) : (
+                    <OnOffBadge enabled={enabled} paused={paused} />
+                  )}
+                  {!enabled && (
+                    <MayManage what="destinations">
+                      <SetUpLink id={id} name={name} />
+                    </MayManage>
+                  )}
+                </Table.Td>
+                <Table.Td className="in-flow">
+                  {sourceIds.length === 0 ? <Text size="sm">None</Text> : firstNames(sourceIds.map(nameOf))}
+                </Table.Td>
+                <Table.Td className="in-flow">
+                  <Url>{hostOf(webhooks[0]?.url ?? '')}</Url>
+                  {webhooks.length > 1 && ` and ${pluralize(webhooks.length - 1, 'other')}`}
+                </Table.Td>
+              </Table.Tr>
+            )
+          })}
         </DataTable>
       )}
     </FilteredList>

@@ -26,6 +26,7 @@ import { WebhooksEditor } from '../webhooks/webhooks-editor.tsx'
 type Draft = {
   name: string
   sourceIds: string[]
+  workspaceId: string | undefined
   webhooks: readonly WebhookDraft[]
   /** Undefined: all types, including future ones. */
   eventTypes: EventType[] | undefined
@@ -36,6 +37,7 @@ type Draft = {
 const toDraft = ({
   name,
   sourceIds,
+  workspaceId,
   webhooks,
   eventTypes,
   retryOn,
@@ -43,18 +45,23 @@ const toDraft = ({
 }: Destination): Draft => ({
   name,
   sourceIds,
+  workspaceId,
   webhooks: toDrafts(webhooks),
   eventTypes,
   retryOn: retryOn ?? [],
   standardWebhooks: standardWebhooks ?? false,
 })
 
-function toReplacement(base: Destination, { eventTypes, retryOn, webhooks, ...draft }: Draft): Destination {
+function toReplacement(
+  base: Destination,
+  { eventTypes, retryOn, webhooks, workspaceId, ...draft }: Draft,
+): Destination {
   const { eventTypes: _, retryOn: __, ...rest } = base
   return {
     ...rest,
     ...draft,
     webhooks: toWebhooks(webhooks),
+    ...(workspaceId !== undefined && { workspaceId }),
     ...(eventTypes && { eventTypes }),
     ...(retryOn.length > 0 && { retryOn }),
   }
@@ -86,7 +93,7 @@ export function SettingsForm({ base, onSaved, form }: Edited<Destination>) {
   return (
     <Panel title="Settings">
       <Form {...form} onSubmit={submit} saving={saving} error={localError} shown={isShownAtField}>
-        <GeneralFields {...fields} />
+        <GeneralFields {...fields} base={base} />
         <EventTypes {...fields} />
         <DeliveryOptions {...fields} />
       </Form>
@@ -97,7 +104,8 @@ export function SettingsForm({ base, onSaved, form }: Edited<Destination>) {
 const isShownAtField = (pointer: string) =>
   isWebhookPointer(pointer) || ['/name', '/sourceIds', '/eventTypes'].includes(pointer)
 
-function GeneralFields({ draft: { name, sourceIds, webhooks }, change, error }: Fields) {
+function GeneralFields({ draft, change, error, base }: Fields & { base: Destination }) {
+  const { name, sourceIds, workspaceId, webhooks } = draft
   const sources = useSources()
   return (
     <>
@@ -107,8 +115,10 @@ function GeneralFields({ draft: { name, sourceIds, webhooks }, change, error }: 
           <ChooseSources
             sources={all}
             chosen={sourceIds}
-            onChange={(sourceIds) => change({ sourceIds })}
-            error={fieldError(error, '/sourceIds')}
+            workspaceId={workspaceId}
+            saved={base}
+            onChange={change}
+            error={error}
           />
         )}
       </Loaded>

@@ -1,10 +1,10 @@
-import { Alert, Anchor, Box, Collapse, Group, Stack, Text, UnstyledButton } from '@mantine/core'
+import { Alert, Box, Collapse, Group, Stack, Text, UnstyledButton } from '@mantine/core'
 import { memo, useId } from 'react'
-import { Link } from 'wouter'
 import { findCommand } from '../../../../cli/api/missed-calls.ts'
 import { AttemptTable } from '../../ui/attempts/attempt-table.tsx'
 import { Chevron } from '../../ui/layout/icon.tsx'
 import { Json, Snippet } from '../../ui/values/code.tsx'
+import { EventLink } from '../../ui/values/event-link.tsx'
 import { useDestinationNames } from '../../ui/values/names.tsx'
 import { StateBadge } from '../../ui/values/state-badge.tsx'
 import { Timestamp } from '../../ui/values/time.tsx'
@@ -129,9 +129,7 @@ function CallDetails({ row }: { row: CallRow }) {
         </Text>
       )}
       <Group>
-        <Anchor component={Link} to={`/deliveries?messageId=${encodeURIComponent(call.messageId)}`} size="sm">
-          Where is this event?
-        </Anchor>
+        <EventLink messageId={call.messageId}>Where is this event?</EventLink>
       </Group>
       <Json value={call} label="Call" />
     </Stack>

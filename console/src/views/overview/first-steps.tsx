@@ -1,8 +1,8 @@
 import { Button, Paper, Text, ThemeIcon, Timeline, Title } from '@mantine/core'
 import { Link } from 'wouter'
 import type { Destination } from '../../api/destinations.ts'
-import { ForAdmin } from '../../ui/for-admin.tsx'
 import { Icon } from '../../ui/layout/icon.tsx'
+import { MayManage } from '../../ui/may-manage.tsx'
 import { visible } from '../../wording/visible.ts'
 import { SET_UP_LABEL, setUpPath } from '../destinations/set-up-progress.ts'
 
@@ -42,11 +42,11 @@ export function FirstSteps({ hasSource, unfinished }: StepsProps) {
           </Text>
         </Timeline.Item>
       </Timeline>
-      <ForAdmin>
+      <MayManage what="all">
         <Button component={Link} to={unfinished ? setUpPath(unfinished) : '/catalog/webhooks'} size="md">
           {unfinished ? SET_UP_LABEL : 'Set up Webhooks'}
         </Button>
-      </ForAdmin>
+      </MayManage>
     </Paper>
   )
 }

@@ -2,9 +2,9 @@ import { Button, Group, Progress, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { type Replay, useCancelReplay, useReplays } from '../../api/replays.ts'
 import { ErrorAlert } from '../../ui/error-alert.tsx'
-import { ForAdmin } from '../../ui/for-admin.tsx'
 import { Loaded } from '../../ui/layout/loaded.tsx'
 import { Panel } from '../../ui/layout/page.tsx'
+import { MayManage } from '../../ui/may-manage.tsx'
 import { useDestinationNames } from '../../ui/values/names.tsx'
 import { StateBadge } from '../../ui/values/state-badge.tsx'
 import { RelativeTime } from '../../ui/values/time.tsx'
@@ -66,7 +66,7 @@ function ReplayItem({ replay }: { replay: Replay }) {
           started <RelativeTime at={createdAt} />
         </Text>
         {state === 'running' && (
-          <ForAdmin>
+          <MayManage what="destinations">
             <Button
               size="compact-xs"
               variant="default"
@@ -76,7 +76,7 @@ function ReplayItem({ replay }: { replay: Replay }) {
             >
               Cancel
             </Button>
-          </ForAdmin>
+          </MayManage>
         )}
       </Group>
       {state === 'running' && (

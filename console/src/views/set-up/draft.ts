@@ -5,6 +5,7 @@ import { hostOf, MASK, newWebhook, toDrafts, toWebhooks, type WebhookDraft } fro
 export type Draft = {
   name: string | undefined
   sourceIds: readonly string[] | undefined
+  workspaceId: string | undefined
   webhooks: readonly WebhookDraft[]
   secret: string
   hasSecret: boolean
@@ -17,6 +18,7 @@ export type Scheme = 'standard' | 'sha1'
 export const emptyDraft = (): Draft => ({
   name: undefined,
   sourceIds: undefined,
+  workspaceId: undefined,
   webhooks: [newWebhook()],
   secret: '',
   hasSecret: false,
@@ -25,11 +27,12 @@ export const emptyDraft = (): Draft => ({
 
 /** A destination with a secret but no choice keeps HMAC-SHA1 only. */
 export function draftFromDestination(destination: Destination): Draft {
-  const { name, sourceIds, webhooks, sharedSecret, standardWebhooks } = destination
+  const { name, sourceIds, workspaceId, webhooks, sharedSecret, standardWebhooks } = destination
   const hasSecret = sharedSecret !== undefined
   return {
     name,
     sourceIds,
+    workspaceId,
     webhooks: toDrafts(webhooks),
     secret: '',
     hasSecret,
@@ -46,6 +49,7 @@ export function toDestination(draft: Draft) {
   return {
     name: destinationName(draft),
     sourceIds: [...(draft.sourceIds ?? [])],
+    ...(draft.workspaceId !== undefined && { workspaceId: draft.workspaceId }),
     webhooks: toWebhooks(draft.webhooks),
     ...(isSigned && { sharedSecret: draft.secret || MASK }),
     ...(isSigned && draft.scheme === 'standard' && { standardWebhooks: true }),

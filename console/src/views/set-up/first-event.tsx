@@ -1,11 +1,11 @@
-import { Alert, Anchor, Group, Loader, Stack, Text } from '@mantine/core'
+import { Alert, Group, Loader, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-import { Link } from 'wouter'
 import type { Destination } from '../../api/destinations.ts'
 import type { Attempt, Call } from '../../api/live.ts'
 import type { Source } from '../../api/sources.ts'
 import { Outcome } from '../../ui/attempts/attempt-table.tsx'
 import { StreamAlert, StreamBadge } from '../../ui/stream-status.tsx'
+import { EventLink } from '../../ui/values/event-link.tsx'
 import { formatDuration } from '../../wording/format.ts'
 import { visible } from '../../wording/visible.ts'
 import { useLiveCalls } from '../live/use-live-calls.ts'
@@ -75,9 +75,7 @@ function Delivered({
         was delivered to {visible(destination.name)}
         {attempt.status !== null && ` with status ${attempt.status}`} in {formatDuration(attempt.durationMs)}.
       </Text>
-      <Anchor component={Link} to={`/deliveries?messageId=${encodeURIComponent(call.messageId)}`} size="sm">
-        View event
-      </Anchor>
+      <EventLink messageId={call.messageId}>View event</EventLink>
     </Alert>
   )
 }

@@ -2,7 +2,7 @@ import { Alert, Anchor, Paper, Stepper, Text } from '@mantine/core'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { Link } from 'wouter'
 import { type Destination, useDestination, useDestinations } from '../../api/destinations.ts'
-import { useMayWrite } from '../../api/session.ts'
+import { useMayManage } from '../../api/session.ts'
 import { Empty } from '../../ui/layout/empty.tsx'
 import { Loaded } from '../../ui/layout/loaded.tsx'
 import { Missing } from '../../ui/layout/missing.tsx'
@@ -17,14 +17,14 @@ import { SecretStep, WebhooksStep } from './webhooks-and-secret-steps.tsx'
 
 /** @param id of a destination whose set-up is unfinished. */
 export default function SetUp({ id }: { id: string | undefined }) {
-  const mayWrite = useMayWrite()
+  const mayManage = useMayManage('destinations')
   return (
     <Page
       title="Set up Webhooks"
       parent={{ title: 'Catalog', to: '/catalog' }}
       lead="Sends each event from the sources you choose to your URLs as a signed POST."
     >
-      {mayWrite ? (
+      {mayManage ? (
         <SetUpSteps id={id} />
       ) : (
         <Empty

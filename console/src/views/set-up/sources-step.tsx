@@ -1,6 +1,7 @@
 import { Alert, Box, Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import { fieldError, withoutCorrected } from '../../api/client/errors.ts'
+import { useMayManage } from '../../api/session.ts'
 import { useCreateSource, useSources } from '../../api/sources.ts'
 import { ErrorAlert } from '../../ui/error-alert.tsx'
 import { Loaded } from '../../ui/layout/loaded.tsx'
@@ -9,9 +10,10 @@ import { ChooseSources } from '../sources/choose-sources.tsx'
 import { type Kind, KindField } from '../sources/kind-field.tsx'
 import type { SetUp } from './use-set-up.ts'
 
-export function SourcesStep({ setUp: { draft, change, goTo, error } }: { setUp: SetUp }) {
+export function SourcesStep({ setUp: { draft, change, goTo, error, destination } }: { setUp: SetUp }) {
   const query = useSources()
   const [isMissing, setMissing] = useState(false)
+  const mayCreate = useMayManage('all')
   return (
     <Loaded query={query}>
       {(sources) => {
@@ -26,16 +28,27 @@ export function SourcesStep({ setUp: { draft, change, goTo, error } }: { setUp: 
         return (
           <Stack>
             {sources.length === 0 ? (
-              <Text size="sm">You have no sources yet. Enter a name to create one.</Text>
+              <Text size="sm">
+                You have no sources yet.{' '}
+                {mayCreate ? 'Enter a name to create one.' : 'Ask your Sluice operator for one.'}
+              </Text>
             ) : (
               <ChooseSources
                 sources={sources}
                 chosen={chosen}
-                onChange={choose}
-                error={fieldError(error, '/sourceIds')}
+                workspaceId={draft.workspaceId}
+                saved={destination}
+                onChange={change}
+                error={error}
               />
             )}
-            <QuickSource onCreated={(id) => choose([...chosen, id])} isFirst={sources.length === 0} />
+            {mayCreate && (
+              <QuickSource
+                onCreated={(id) => choose([...chosen, id])}
+                isFirst={sources.length === 0}
+                workspaceId={draft.workspaceId}
+              />
+            )}
             {isMissing && chosen.length === 0 && (
               <Alert color="yellow" role="alert">
                 Choose at least one source. Without one, the destination receives nothing.
@@ -51,7 +64,13 @@ export function SourcesStep({ setUp: { draft, change, goTo, error } }: { setUp: 
   )
 }
 
-function QuickSource({ onCreated, isFirst }: { onCreated: (id: string) => void; isFirst: boolean }) {
+type QuickSourceProps = {
+  onCreated: (id: string) => void
+  isFirst: boolean
+  workspaceId: string | undefined
+}
+
+function QuickSource({ onCreated, isFirst, workspaceId }: QuickSourceProps) {
   const [name, setName] = useState('')
   const [kind, setKind] = useState<Kind>('server')
   const create = useCreateSource()
@@ -59,7 +78,7 @@ function QuickSource({ onCreated, isFirst }: { onCreated: (id: string) => void; 
   function submit(event: FormEvent) {
     event.preventDefault()
     create.mutate(
-      { name, ...(kind !== 'server' && { kind }) },
+      { name, ...(kind !== 'server' && { kind }), ...(workspaceId !== undefined && { workspaceId }) },
       {
         onSuccess({ id }) {
           onCreated(id)

@@ -2,6 +2,7 @@ import { Alert, Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { Destination } from '../../api/destinations.ts'
+import { useSeesAll } from '../../api/session.ts'
 import { useSources } from '../../api/sources.ts'
 import { Loaded } from '../../ui/layout/loaded.tsx'
 import { visible } from '../../wording/visible.ts'
@@ -16,6 +17,7 @@ type StepProps = {
 }
 
 export function TurnOnStep({ destination, onBack, onSwitched }: StepProps) {
+  const seesAll = useSeesAll()
   return (
     <Stack>
       <OnOff
@@ -24,7 +26,7 @@ export function TurnOnStep({ destination, onBack, onSwitched }: StepProps) {
         description={descriptionOf(destination)}
         onSaved={onSwitched}
       />
-      {destination.enabled && <FirstEventFrom destination={destination} />}
+      {destination.enabled && seesAll && <FirstEventFrom destination={destination} />}
       <Group justify="space-between">
         <Button variant="default" onClick={onBack}>
           Back

@@ -1,6 +1,6 @@
 import { Button, Code, Group, Stack, Tabs, Text } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { useMayWrite } from '../../api/session.ts'
+import { useMayManage } from '../../api/session.ts'
 import { ingestAddress, type Source, sendSampleCall } from '../../api/sources.ts'
 import { ErrorAlert } from '../../ui/error-alert.tsx'
 import { Panel } from '../../ui/layout/page.tsx'
@@ -27,16 +27,16 @@ function SendCalls({
   source: { writeKey, name },
   lead = 'Paste a snippet into a terminal or a program. The call appears below as soon as it arrives.',
 }: ConnectProps) {
-  const mayWrite = useMayWrite()
-  const shown = mayWrite ? writeKey : 'YOUR_WRITE_KEY'
+  const mayManage = useMayManage('all')
+  const shown = mayManage ? writeKey : 'YOUR_WRITE_KEY'
   const texts = snippets({ writeKey: shown, endpoint: ingestAddress })
   return (
-    <Panel title="Send calls" lead={lead} actions={mayWrite && <TestCall writeKey={writeKey} />}>
+    <Panel title="Send calls" lead={lead} actions={mayManage && <TestCall writeKey={writeKey} />}>
       <Group gap="xs" mb="sm">
         <Text size="sm" fw={600}>
           Write key
         </Text>
-        {mayWrite ? (
+        {mayManage ? (
           <>
             <Code fz="sm">{writeKey}</Code>
             <Copy text={writeKey} what={`write key of ${name}`} />

@@ -4,23 +4,26 @@ import { useLocation } from 'wouter'
 import { fieldError, withoutCorrected } from '../../api/client/errors.ts'
 import { useCreateSource } from '../../api/sources.ts'
 import { CreateDialog } from '../../ui/form/create-dialog.tsx'
+import { WorkspaceField } from '../workspaces.tsx'
 import { type Kind, KindField } from './kind-field.tsx'
 
 export function NewSource({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   const [name, setName] = useState('')
   const [kind, setKind] = useState<Kind>('server')
+  const [workspaceId, setWorkspaceId] = useState('')
   const create = useCreateSource()
-  const { error } = withoutCorrected(create, { name })
+  const { error } = withoutCorrected(create, { name, workspaceId })
   function close() {
     setName('')
     setKind('server')
+    setWorkspaceId('')
     create.reset()
     onClose()
   }
   const [, go] = useLocation()
   const submit = () =>
     create.mutate(
-      { name, ...(kind !== 'server' && { kind }) },
+      { name, ...(kind !== 'server' && { kind }), ...(workspaceId && { workspaceId }) },
       { onSuccess: ({ id }) => go(`/sources/${id}`) },
     )
   return (
@@ -28,7 +31,7 @@ export function NewSource({ opened, onClose }: { opened: boolean; onClose: () =>
       opened={opened}
       onClose={close}
       what="source"
-      fields={['/name']}
+      fields={['/name', '/workspaceId']}
       error={error}
       onSubmit={submit}
       loading={create.isPending}
@@ -42,6 +45,7 @@ export function NewSource({ opened, onClose }: { opened: boolean; onClose: () =>
         data-autofocus
       />
       <KindField value={kind} onChange={setKind} />
+      <WorkspaceField value={workspaceId} onChange={setWorkspaceId} error={error} />
     </CreateDialog>
   )
 }

@@ -6,6 +6,7 @@ import { type FieldsProps, NameField, useDraft } from '../../ui/form/draft.tsx'
 import { type Edited, Editing } from '../../ui/form/editing.tsx'
 import { Form } from '../../ui/form/form.tsx'
 import { Panel } from '../../ui/layout/page.tsx'
+import { WorkspaceField } from '../workspaces.tsx'
 import { type Kind, KindField } from './kind-field.tsx'
 import { WriteKey } from './write-key.tsx'
 
@@ -29,6 +30,7 @@ type Draft = {
   name: string
   enabled: boolean
   kind: Kind
+  workspaceId: string
   ip: NonNullable<Source['ip']>
   dropsDuplicates: boolean
   /** As typed; empty for no limit. */
@@ -37,10 +39,19 @@ type Draft = {
   bytesPerSecond: string
 }
 
-const toDraft = ({ name, enabled, kind = 'server', ip = 'full', dedup, rateLimit }: Source): Draft => ({
+const toDraft = ({
+  name,
+  enabled,
+  kind = 'server',
+  workspaceId = '',
+  ip = 'full',
+  dedup,
+  rateLimit,
+}: Source): Draft => ({
   name,
   enabled,
   kind,
+  workspaceId,
   ip,
   dropsDuplicates: dedup !== 'off',
   perSecond: String(rateLimit?.perSecond ?? ''),
@@ -50,7 +61,7 @@ const toDraft = ({ name, enabled, kind = 'server', ip = 'full', dedup, rateLimit
 
 function toReplacement(base: Source, draft: Draft) {
   const { writeKey: _, rateLimit: __, kind: ___, ip: ____, dedup: _____, ...rest } = base
-  const { name, enabled, kind, ip, dropsDuplicates, perSecond, burst, bytesPerSecond } = draft
+  const { name, enabled, kind, workspaceId, ip, dropsDuplicates, perSecond, burst, bytesPerSecond } = draft
   const isLimited = perSecond !== '' || burst !== '' || bytesPerSecond !== ''
   const rateLimit = {
     perSecond: Number(perSecond),
@@ -62,6 +73,7 @@ function toReplacement(base: Source, draft: Draft) {
     name,
     enabled,
     ...(kind !== 'server' && { kind }),
+    ...(workspaceId && { workspaceId }),
     ...(ip !== 'full' && { ip }),
     ...(!dropsDuplicates && { dedup: 'off' as const }),
     ...(isLimited && { rateLimit }),
@@ -73,7 +85,13 @@ const IPS = [
   { value: 'truncated', label: 'Truncated (203.0.113.0)' },
   { value: 'none', label: 'None' },
 ]
-const SHOWN_AT_FIELDS = ['/name', '/rateLimit/perSecond', '/rateLimit/burst', '/rateLimit/bytesPerSecond']
+const SHOWN_AT_FIELDS = [
+  '/name',
+  '/workspaceId',
+  '/rateLimit/perSecond',
+  '/rateLimit/burst',
+  '/rateLimit/bytesPerSecond',
+]
 
 type Fields = FieldsProps<Draft>
 
@@ -90,15 +108,15 @@ function SettingsForm({ base, onSaved, form }: Edited<Source>) {
         saving={saving}
         shown={(pointer) => SHOWN_AT_FIELDS.includes(pointer)}
       >
-        <GeneralFields {...fields} />
+        <GeneralFields {...fields} isInWorkspace={base.workspaceId !== undefined} />
         {draft.kind !== 'notices' && <RateLimitFields {...fields} />}
       </Form>
     </Panel>
   )
 }
 
-function GeneralFields({ draft, change, error }: Fields) {
-  const { name, enabled, kind, ip, dropsDuplicates } = draft
+function GeneralFields({ draft, change, error, isInWorkspace }: Fields & { isInWorkspace: boolean }) {
+  const { name, enabled, kind, workspaceId, ip, dropsDuplicates } = draft
   return (
     <>
       <NameField value={name} change={change} error={error} />
@@ -109,6 +127,12 @@ function GeneralFields({ draft, change, error }: Fields) {
         onChange={(event) => change({ enabled: event.currentTarget.checked })}
       />
       <KindField value={kind} onChange={(kind) => change({ kind })} />
+      <WorkspaceField
+        value={workspaceId}
+        onChange={(workspaceId) => change({ workspaceId })}
+        isFixed={isInWorkspace}
+        error={error}
+      />
       <NativeSelect
         label="IP addresses"
         description="How much of context.ip is stored, even if a call sets it."

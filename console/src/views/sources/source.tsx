@@ -1,13 +1,15 @@
-import { Alert, Anchor, Stack, Tabs } from '@mantine/core'
+import { Alert, Anchor, Stack, Tabs, Text } from '@mantine/core'
 import { Link, useLocation } from 'wouter'
 import { useDestinations } from '../../api/destinations.ts'
-import { useMayWrite } from '../../api/session.ts'
+import { useMayManage, useSeesAll } from '../../api/session.ts'
 import { type Source, useSource } from '../../api/sources.ts'
 import { Loaded } from '../../ui/layout/loaded.tsx'
 import { MissingPage } from '../../ui/layout/missing.tsx'
-import { Page } from '../../ui/layout/page.tsx'
+import { Page, Panel } from '../../ui/layout/page.tsx'
 import { OnOffBadge } from '../../ui/values/state-badge.tsx'
+import { visible } from '../../wording/visible.ts'
 import { LiveCalls } from '../live/live-calls.tsx'
+import { WorkspaceBadge } from '../workspaces.tsx'
 import { Connect } from './connect.tsx'
 import { SourceSettings } from './source-settings.tsx'
 
@@ -15,7 +17,8 @@ const TABS = ['live', 'settings']
 
 export default function SourcePage({ id, tab = 'live' }: { id: string; tab?: string | undefined }) {
   const query = useSource(id)
-  const mayWrite = useMayWrite()
+  const mayManage = useMayManage('all')
+  const seesAll = useSeesAll()
   const [, go] = useLocation()
   return (
     <Loaded query={query} missing={<MissingPage what="source" />}>
@@ -23,28 +26,36 @@ export default function SourcePage({ id, tab = 'live' }: { id: string; tab?: str
         <Page
           title={source.name}
           parent={{ title: 'Sources', to: '/sources' }}
-          beside={<OnOffBadge {...source} />}
+          beside={
+            <>
+              <OnOffBadge {...source} />
+              <WorkspaceBadge {...source} />
+            </>
+          }
         >
-          <Tabs
-            value={mayWrite && TABS.includes(tab) ? tab : 'live'}
-            onChange={(next) => go(`/sources/${id}/${next}`, { replace: true })}
-            keepMounted={false}
-          >
-            <Tabs.List mb="md">
-              <Tabs.Tab value="live">Live</Tabs.Tab>
-              {mayWrite && <Tabs.Tab value="settings">Settings</Tabs.Tab>}
-            </Tabs.List>
-            <Tabs.Panel value="live">
-              <Stack>
-                <NotForwarded sourceId={source.id} />
-                <Connect source={source} />
-                <LiveCalls sourceId={source.id} hint={hintFor(source)} />
-              </Stack>
-            </Tabs.Panel>
-            <Tabs.Panel value="settings">
-              <SourceSettings source={source} />
-            </Tabs.Panel>
-          </Tabs>
+          {!seesAll && <InPortal sourceId={source.id} />}
+          {seesAll && (
+            <Tabs
+              value={mayManage && TABS.includes(tab) ? tab : 'live'}
+              onChange={(next) => go(`/sources/${id}/${next}`, { replace: true })}
+              keepMounted={false}
+            >
+              <Tabs.List mb="md">
+                <Tabs.Tab value="live">Live</Tabs.Tab>
+                {mayManage && <Tabs.Tab value="settings">Settings</Tabs.Tab>}
+              </Tabs.List>
+              <Tabs.Panel value="live">
+                <Stack>
+                  <NotForwarded sourceId={source.id} />
+                  <Connect source={source} />
+                  <LiveCalls sourceId={source.id} hint={hintFor(source)} />
+                </Stack>
+              </Tabs.Panel>
+              <Tabs.Panel value="settings">
+                <SourceSettings source={source} />
+              </Tabs.Panel>
+            </Tabs>
+          )}
         </Page>
       )}
     </Loaded>
@@ -55,6 +66,27 @@ const hintFor = ({ kind }: Source): string =>
   kind === 'notices'
     ? 'Notices appear here as soon as Sluice sends them.'
     : 'Send one with a snippet above or with “Send test call”. It appears here immediately.'
+
+/** Without what its calls contain. */
+function InPortal({ sourceId }: { sourceId: string }) {
+  const connected = useDestinations().data?.filter(({ sourceIds }) => sourceIds.includes(sourceId)) ?? []
+  return (
+    <Stack>
+      <NotForwarded sourceId={sourceId} />
+      {connected.length > 0 && (
+        <Panel title="Destinations">
+          {connected.map(({ id, name }) => (
+            <Text key={id} className="in-flow">
+              <Anchor component={Link} to={`/destinations/${id}`}>
+                {visible(name)}
+              </Anchor>
+            </Text>
+          ))}
+        </Panel>
+      )}
+    </Stack>
+  )
+}
 
 /** Calls without a destination are accepted, which otherwise shows only in their details. */
 function NotForwarded({ sourceId }: { sourceId: string }) {

@@ -1,8 +1,8 @@
 import { Anchor, Button, Table, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { Link } from 'wouter'
+import { useMayManage, useSeesAll } from '../../api/session.ts'
 import { type Source, useSources } from '../../api/sources.ts'
-import { ForAdmin } from '../../ui/for-admin.tsx'
 import { DataTable } from '../../ui/layout/data-table.tsx'
 import { Empty } from '../../ui/layout/empty.tsx'
 import { FilteredList } from '../../ui/layout/filtered-list.tsx'
@@ -17,16 +17,17 @@ import { NewSource } from './new-source.tsx'
 export default function Sources() {
   const sources = useSources()
   const [opened, { open, close }] = useDisclosure()
+  const mayCreate = useMayManage('all')
   return (
     <Page
       title="Sources"
       lead="A source sends calls: a website, an app or a server. Each source has its own write key."
       actions={
-        <ForAdmin>
+        mayCreate && (
           <Button leftSection={<Icon of="plus" size={16} />} onClick={open}>
             New source
           </Button>
-        </ForAdmin>
+        )
       }
     >
       <NewSource opened={opened} onClose={close} />
@@ -34,7 +35,9 @@ export default function Sources() {
         {(all) =>
           all.length === 0 ? (
             <Empty icon="sources" title="No sources yet">
-              Create one with “New source”. You get a write key and a snippet that sends the first call.
+              {mayCreate
+                ? 'Create one with “New source”. You get a write key and a snippet that sends the first call.'
+                : 'An administrator creates them.'}
             </Empty>
           ) : (
             <List sources={all} />
@@ -46,16 +49,21 @@ export default function Sources() {
 }
 
 function List({ sources }: { sources: readonly Source[] }) {
+  const hasWorkspaces = useSeesAll() && sources.some(({ workspaceId }) => workspaceId !== undefined)
   return (
-    <FilteredList all={sources} what="sources" textOf={({ id, name }) => `${name} ${id}`}>
+    <FilteredList
+      all={sources}
+      what="sources"
+      textOf={({ id, name, workspaceId = '' }) => `${name} ${id} ${workspaceId}`}
+    >
       {(shown) => (
         <DataTable
           label="Sources"
           minWidth={520}
           highlightOnHover
-          heads={['Name', 'ID', 'Status', 'Updated']}
+          heads={['Name', 'ID', ...(hasWorkspaces ? ['Workspace'] : []), 'Status', 'Updated']}
         >
-          {shown.map(({ id, name, enabled, updatedAt }) => (
+          {shown.map(({ id, name, workspaceId, enabled, updatedAt }) => (
             <Table.Tr key={id}>
               <Table.Td className="in-flow">
                 <Anchor component={Link} to={`/sources/${id}`} fw={600}>
@@ -67,6 +75,7 @@ function List({ sources }: { sources: readonly Source[] }) {
                   {id}
                 </Text>
               </Table.Td>
+              {hasWorkspaces && <Table.Td>{workspaceId}</Table.Td>}
               <Table.Td>
                 <OnOffBadge enabled={enabled} />
               </Table.Td>

@@ -52,7 +52,7 @@ function PayloadFields({ payload, text, choose, edit, payloads, error }: Payload
     <>
       <NativeSelect
         label="Start from"
-        description="Choose a sample or one of the last events. You can edit it before you send it."
+        description="You can edit it before you send it."
         value={payload.id}
         onChange={(event) => choose(event.currentTarget.value)}
         data={payloads}

@@ -4,9 +4,9 @@ import { useState } from 'react'
 import { useSources } from '../../api/sources.ts'
 import { type Suppression, type User, useEndSuppression, useSuppress } from '../../api/users.ts'
 import { ErrorAlert } from '../../ui/error-alert.tsx'
-import { ForAdmin } from '../../ui/for-admin.tsx'
 import { Confirm } from '../../ui/form/confirm.tsx'
 import { Panel } from '../../ui/layout/page.tsx'
+import { MayManage } from '../../ui/may-manage.tsx'
 import { SourceName } from '../../ui/values/names.tsx'
 import { StateBadge } from '../../ui/values/state-badge.tsx'
 import { Timestamp } from '../../ui/values/time.tsx'
@@ -23,14 +23,14 @@ export function UserPanel({ user }: { user: User }) {
     <Panel
       title={`User ${userId}`}
       actions={
-        <ForAdmin>
+        <MayManage what="all">
           <Button variant="default" size="xs" onClick={openSuppress}>
             Suppress user
           </Button>
           <Button variant="light" color="red" size="xs" onClick={openDelete}>
             Delete user
           </Button>
-        </ForAdmin>
+        </MayManage>
       }
     >
       <Stack gap="sm">
@@ -62,11 +62,11 @@ function Suppressed({ suppression: { id, sourceId, updatedAt } }: { suppression:
         Calls from {isEverywhere ? 'all sources' : <SourceName id={sourceId} />} have been dropped since{' '}
         <Timestamp at={updatedAt} />
       </Text>
-      <ForAdmin>
+      <MayManage what="all">
         <Button size="compact-xs" variant="default" onClick={() => end.mutate(id)} loading={end.isPending}>
           End suppression
         </Button>
-      </ForAdmin>
+      </MayManage>
       <ErrorAlert error={end.error} />
     </Group>
   )

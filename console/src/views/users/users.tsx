@@ -4,10 +4,10 @@ import { type FormEvent, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { restartSearch, type Search } from '../../api/events.ts'
 import { useUser } from '../../api/users.ts'
-import { ForAdmin } from '../../ui/for-admin.tsx'
 import { Icon } from '../../ui/layout/icon.tsx'
 import { Loaded } from '../../ui/layout/loaded.tsx'
 import { Page, Panel } from '../../ui/layout/page.tsx'
+import { MayManage } from '../../ui/may-manage.tsx'
 import { SearchResults } from '../event-search/results.tsx'
 import { DeleteUsers } from './delete-users.tsx'
 import { DeletionList } from './deletion-list.tsx'
@@ -28,11 +28,11 @@ export default function Users() {
       title="Users"
       lead="Find a user, see the last events and what happened to them, and delete or suppress the user."
       actions={
-        <ForAdmin>
+        <MayManage what="all">
           <Button variant="default" onClick={open}>
             Delete several users
           </Button>
-        </ForAdmin>
+        </MayManage>
       }
     >
       <FindUser key={userId} userId={userId} onFind={find} />

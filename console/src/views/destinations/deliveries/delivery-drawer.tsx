@@ -1,11 +1,11 @@
-import { Anchor, Box, Drawer, Group, Stack, Table, Text, Title } from '@mantine/core'
-import { Link } from 'wouter'
+import { Box, Drawer, Group, Stack, Table, Text, Title } from '@mantine/core'
 import { type DeliveryDetails, useDelivery } from '../../../api/deliveries.ts'
 import { useDestination } from '../../../api/destinations.ts'
-import { useMayWrite } from '../../../api/session.ts'
+import { useMayManage } from '../../../api/session.ts'
 import { Attempts } from '../../../ui/attempts/attempt-table.tsx'
 import { Loaded } from '../../../ui/layout/loaded.tsx'
 import { Json } from '../../../ui/values/code.tsx'
+import { EventLink } from '../../../ui/values/event-link.tsx'
 import { StateBadge } from '../../../ui/values/state-badge.tsx'
 import { RelativeTime, Timestamp } from '../../../ui/values/time.tsx'
 import { DELIVERY_STATES, deadReasonLabel } from '../../../wording/states.ts'
@@ -36,7 +36,7 @@ function Details({ id }: { id: string }) {
 
 function DeliveryView({ delivery }: { delivery: DeliveryDetails }) {
   const { messageId, deliveryId, destinationId, attempts, body, requests } = delivery
-  const mayWrite = useMayWrite()
+  const mayManage = useMayManage('destinations')
   const destination = useDestination(destinationId).data
   const urls = destination && {
     urls: requests.map(({ url }) => url),
@@ -48,7 +48,7 @@ function DeliveryView({ delivery }: { delivery: DeliveryDetails }) {
         <DeliveryHeading delivery={delivery} />
         <Group gap="xs">
           <StateBadge {...labelOf(delivery)} />
-          {mayWrite && <Resend delivery={delivery} />}
+          {mayManage && <Resend delivery={delivery} />}
         </Group>
       </Group>
       <StateText delivery={delivery} />
@@ -142,15 +142,7 @@ function StateText({ delivery: { state, nextAttemptAt, dead } }: { delivery: Del
 function Ids({ messageId, deliveryId }: Pick<DeliveryDetails, 'messageId' | 'deliveryId'>) {
   return (
     <Text size="xs" c="dimmed" ff="monospace" className="in-flow">
-      Message{' '}
-      <Anchor
-        component={Link}
-        to={`/deliveries?messageId=${encodeURIComponent(messageId)}`}
-        size="xs"
-        underline="always"
-      >
-        {visible(messageId)}
-      </Anchor>
+      Message <EventLink messageId={messageId} size="xs" />
       <br />
       X-Delivery-Id: {visible(deliveryId)}
     </Text>

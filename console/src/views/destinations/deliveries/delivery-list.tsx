@@ -12,7 +12,8 @@ import {
   useDeliveries,
   useLatestDeliveries,
 } from '../../../api/deliveries.ts'
-import { useMayWrite } from '../../../api/session.ts'
+import { useWorkspaceHealth } from '../../../api/health.ts'
+import { useMayManage } from '../../../api/session.ts'
 import { useStatus } from '../../../api/status.ts'
 import { ErrorAlert } from '../../../ui/error-alert.tsx'
 import { Empty } from '../../../ui/layout/empty.tsx'
@@ -32,7 +33,7 @@ export function DeliveryList({ destinationId }: { destinationId: string }) {
   const [isLive, setLive] = useState(true)
   const [isResent, setResent] = useState(false)
   const [isTyping, setTyping] = useState(false)
-  const mayWrite = useMayWrite()
+  const mayManage = useMayManage('destinations')
   const list = { of: destinationId, filter }
   return (
     <Panel
@@ -40,7 +41,7 @@ export function DeliveryList({ destinationId }: { destinationId: string }) {
       lead="Newest first, for three days. Select a delivery for its request, response and attempts."
       actions={
         <>
-          {mayWrite && (
+          {mayManage && (
             <ReplayButton
               kind="deliveries"
               label="Resend all matching"
@@ -78,7 +79,8 @@ export function DeliveryList({ destinationId }: { destinationId: string }) {
 }
 
 function LiveBadge({ isLive }: { isLive: boolean }) {
-  const { isError } = useStatus()
+  const [status, health] = [useStatus(), useWorkspaceHealth()]
+  const isError = status.isError || health.isError
   if (!isLive) return <StateBadge label="List paused" color="gray" />
   return isError ? <StateBadge label="Outdated" color="red" /> : <StateBadge label="Live" color="green" />
 }

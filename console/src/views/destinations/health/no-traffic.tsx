@@ -2,7 +2,8 @@ import { Alert, Anchor, Text } from '@mantine/core'
 import { Link } from 'wouter'
 import type { Destination } from '../../../api/destinations.ts'
 import type { Health } from '../../../api/health.ts'
-import { ForAdmin } from '../../../ui/for-admin.tsx'
+import { useSeesAll } from '../../../api/session.ts'
+import { MayManage } from '../../../ui/may-manage.tsx'
 import { SourceName } from '../../../ui/values/names.tsx'
 import { SET_UP_LABEL, setUpPath } from '../set-up-progress.ts'
 
@@ -31,16 +32,17 @@ export function NoTraffic({
 
 function WhatToDo({ destination }: { destination: Destination }) {
   const { id, enabled, sourceIds } = destination
+  const seesAll = useSeesAll()
   const [source] = sourceIds
   if (!enabled)
     return (
       <>
         The destination is off.{' '}
-        <ForAdmin>
+        <MayManage what="destinations">
           <Anchor component={Link} to={setUpPath(destination)} size="sm">
             {SET_UP_LABEL}
           </Anchor>
-        </ForAdmin>
+        </MayManage>
       </>
     )
   if (source === undefined)
@@ -52,6 +54,7 @@ function WhatToDo({ destination }: { destination: Destination }) {
         </Anchor>
       </>
     )
+  if (!seesAll) return 'Its sources had no events for it.'
   return (
     <>
       Check whether calls arrive at{' '}

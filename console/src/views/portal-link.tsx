@@ -1,0 +1,50 @@
+import { Text } from '@mantine/core'
+import { useWindowEvent } from '@mantine/hooks'
+import { useEffect, useState } from 'react'
+import type { Session } from '../api/client/query-client.ts'
+import { mustAsk, type PortalLink, takeLink } from '../api/portal-link.ts'
+import { useSignIn } from '../api/session.ts'
+import { Confirm } from '../ui/form/confirm.tsx'
+
+/** @param session undefined while it is not known. */
+export function usePortalLink(first: PortalLink | undefined, session: Session | null | undefined) {
+  const [link, setLink] = useState(first)
+  const { mutate, isPending, error, reset } = useSignIn()
+  // a link to the page that is open does not load it again
+  useWindowEvent('hashchange', () => {
+    const next = takeLink()
+    if (next) setLink(next)
+  })
+  const isAsking = link !== undefined && session !== undefined && mustAsk(link, session)
+  useEffect(() => {
+    if (!link || session === undefined || isAsking || isPending) return
+    setLink(undefined)
+    mutate(link.token)
+  }, [link, session, isAsking, isPending, mutate])
+  return {
+    isOpening: isPending || (link !== undefined && !isAsking),
+    error,
+    question: isAsking && session && (
+      <Confirm
+        opened
+        title={`Open workspace ${link.workspaceId}?`}
+        action={`Open workspace ${link.workspaceId}`}
+        onConfirm={() => mutate(link.token, { onSuccess: () => setLink(undefined) })}
+        onClose={() => {
+          setLink(undefined)
+          reset()
+        }}
+        loading={isPending}
+        error={error}
+      >
+        <Text size="sm">
+          You followed a portal link, but you are signed in{' '}
+          {session.who === 'workspace' ? `to workspace ${session.workspaceId}` : SIGNED_IN[session.who]}. If
+          you continue, you are signed out there.
+        </Text>
+      </Confirm>
+    ),
+  }
+}
+
+const SIGNED_IN = { admin: 'as the admin', view: 'with view-only access' }
