@@ -1,4 +1,4 @@
-import { Badge, Button, Card, Group, SimpleGrid, Text, ThemeIcon, Title } from '@mantine/core'
+import { Badge, Button, Group, Paper, SimpleGrid, Text, ThemeIcon, Title } from '@mantine/core'
 import { Link } from 'wouter'
 import { useDestinations } from '../api/destinations.ts'
 import { Icon } from '../ui/layout/icon.tsx'
@@ -12,7 +12,7 @@ export default function Catalog() {
   return (
     <Page title="Catalog" lead="Choose where to send events, then connect your sources.">
       <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
-        <Card withBorder padding="lg">
+        <Paper withBorder p="lg">
           <Group justify="space-between" mb="xs" wrap="nowrap">
             <Group gap="sm" wrap="nowrap">
               <WebhookMark />
@@ -34,11 +34,11 @@ export default function Catalog() {
             Accepts identify, track, page, screen, group and alias calls from any source.
           </Text>
           <MayManage what="destinations">
-            <Button component={Link} to="/catalog/webhooks" fullWidth mt="auto">
+            <Button component={Link} to="/catalog/webhooks" fullWidth>
               Set up Webhooks
             </Button>
           </MayManage>
-        </Card>
+        </Paper>
       </SimpleGrid>
     </Page>
   )

@@ -1,4 +1,5 @@
-import { Button, Paper, Text, ThemeIcon, Timeline, Title } from '@mantine/core'
+import { Button, Group, Paper, Stack, Text, ThemeIcon, Title } from '@mantine/core'
+import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { Destination } from '../../api/destinations.ts'
 import { Icon } from '../../ui/layout/icon.tsx'
@@ -21,27 +22,18 @@ export function FirstSteps({ hasSource, unfinished }: StepsProps) {
       <Text c="dimmed" mb="lg">
         Sluice receives calls from your sources and forwards them to your webhooks.
       </Text>
-      <Timeline active={hasSource ? 0 : -1} bulletSize={28} lineWidth={2} mb="lg">
-        <Timeline.Item
-          title="A source"
-          bullet={<Mark of={hasSource ? 'check' : 'sources'} isDone={hasSource} />}
-        >
-          <Text size="sm" c="dimmed">
-            Sends calls with its own write key. {hasSource && 'You have one.'}
-          </Text>
-        </Timeline.Item>
-        <Timeline.Item title="A destination" bullet={<Mark of="destinations" />}>
-          <Text size="sm" c="dimmed">
-            Up to five URLs with headers and a signing secret. Send a test before you turn it on.{' '}
-            {unfinished && visible(`${unfinished.name} is saved but still off.`)}
-          </Text>
-        </Timeline.Item>
-        <Timeline.Item title="The first event" bullet={<Mark of="overview" />}>
-          <Text size="sm" c="dimmed">
-            Watch it arrive and get delivered, live.
-          </Text>
-        </Timeline.Item>
-      </Timeline>
+      <Stack component="ol" m={0} mb="lg" p={0} style={{ listStyle: 'none' }}>
+        <Step title="A source" icon={hasSource ? 'check' : 'sources'} isDone={hasSource}>
+          Sends calls with its own write key. {hasSource && 'You have one.'}
+        </Step>
+        <Step title="A destination" icon="destinations">
+          Up to five URLs with headers and a signing secret. Send a test before you turn it on.{' '}
+          {unfinished && visible(`${unfinished.name} is saved but still off.`)}
+        </Step>
+        <Step title="The first event" icon="overview">
+          Watch it arrive and get delivered, live.
+        </Step>
+      </Stack>
       <MayManage what="all">
         <Button component={Link} to={unfinished ? setUpPath(unfinished) : '/catalog/webhooks'} size="md">
           {unfinished ? SET_UP_LABEL : 'Set up Webhooks'}
@@ -51,16 +43,23 @@ export function FirstSteps({ hasSource, unfinished }: StepsProps) {
   )
 }
 
-function Mark({
-  of,
-  isDone = false,
-}: {
-  of: 'check' | 'sources' | 'destinations' | 'overview'
+type StepProps = {
+  title: string
+  icon: 'check' | 'sources' | 'destinations' | 'overview'
   isDone?: boolean
-}) {
-  return (
-    <ThemeIcon size={26} radius="xl" variant={isDone ? 'filled' : 'light'} color={isDone ? 'green' : 'water'}>
-      <Icon of={of} size={14} />
-    </ThemeIcon>
-  )
+  children: ReactNode
 }
+
+const Step = ({ title, icon, isDone = false, children }: StepProps) => (
+  <Group component="li" gap="md" wrap="nowrap" align="flex-start">
+    <ThemeIcon size={28} radius="xl" variant={isDone ? 'filled' : 'light'} color={isDone ? 'green' : 'water'}>
+      <Icon of={icon} size={14} />
+    </ThemeIcon>
+    <div>
+      <Text>{title}</Text>
+      <Text size="sm" c="dimmed">
+        {children}
+      </Text>
+    </div>
+  </Group>
+)
