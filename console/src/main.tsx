@@ -8,11 +8,11 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { Router } from 'wouter'
 import { queryClient } from './api/client/query-client.ts'
-import { takeLink } from './api/portal-link.ts'
 import { App } from './app.tsx'
 import { reloadOnce } from './reload.ts'
 import { theme, variables } from './theme/theme.ts'
 import { confirmLeave, holdUnsaved } from './ui/form/unsaved.ts'
+import { takeLink } from './views/portal-link.tsx'
 
 // before any request
 const link = takeLink()

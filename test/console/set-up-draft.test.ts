@@ -56,6 +56,27 @@ test('a new secret signs by Standard Webhooks too, unless the user or the stored
   expect(schemeOf({ standardWebhooks: false })).toBe('sha1')
 })
 
+test('a destination stays in its workspace', () => {
+  const draft = {
+    ...emptyDraft(),
+    sourceIds: ['shop'],
+    webhooks: to('https://crm.example/a'),
+    workspaceId: 'acme',
+  }
+  expect(destinationShape.parse(toDestination(draft)).workspaceId).toBe('acme')
+  expect(toDestination(emptyDraft())).not.toHaveProperty('workspaceId')
+  const stored = {
+    type: 'Webhooks' as const,
+    id: 'crm',
+    name: 'CRM',
+    enabled: false,
+    version: 1,
+    updatedAt: '',
+  }
+  const again = draftFromDestination({ ...stored, sourceIds: [], webhooks: [], workspaceId: 'acme' })
+  expect(toDestination(again).workspaceId).toBe('acme')
+})
+
 test('the API accepts a draft', () => {
   const draft = { ...emptyDraft(), sourceIds: ['shop'], webhooks: to('https://crm.example/a') }
   expect(destinationShape.parse(toDestination(draft))).toMatchObject({

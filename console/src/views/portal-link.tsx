@@ -2,9 +2,19 @@ import { Text } from '@mantine/core'
 import { useWindowEvent } from '@mantine/hooks'
 import { useEffect, useState } from 'react'
 import type { Session } from '../api/client/query-client.ts'
-import { mustAsk, type PortalLink, takeLink } from '../api/portal-link.ts'
+import { linkIn, mustAsk, type PortalLink } from '../api/portal-link.ts'
 import { useSignIn } from '../api/session.ts'
 import { Confirm } from '../ui/form/confirm.tsx'
+
+/**
+ * The fragment keeps the token from servers and proxies. This removes it from the address and the history, also if it is
+ * ignored.
+ */
+export function takeLink(): PortalLink | undefined {
+  const { hash, pathname, search } = window.location
+  if (hash.startsWith('#token=')) window.history.replaceState(null, '', pathname + search)
+  return linkIn(hash)
+}
 
 /** @param session undefined while it is not known. */
 export function usePortalLink(first: PortalLink | undefined, session: Session | null | undefined) {
@@ -38,7 +48,7 @@ export function usePortalLink(first: PortalLink | undefined, session: Session | 
         error={error}
       >
         <Text size="sm">
-          You followed a portal link, but you are signed in{' '}
+          You opened a portal link, but in this browser you are signed in{' '}
           {session.who === 'workspace' ? `to workspace ${session.workspaceId}` : SIGNED_IN[session.who]}. If
           you continue, you are signed out there.
         </Text>

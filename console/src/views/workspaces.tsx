@@ -2,7 +2,6 @@ import { Badge, Button, Modal, NativeSelect, Stack, Text, TextInput } from '@man
 import { useDisclosure } from '@mantine/hooks'
 import { useState } from 'react'
 import { fieldError } from '../api/client/errors.ts'
-import { portalUrl } from '../api/portal-link.ts'
 import { useMakeWorkspaceToken, useSeesAll } from '../api/session.ts'
 import { ErrorAlert } from '../ui/error-alert.tsx'
 import { MayManage } from '../ui/may-manage.tsx'
@@ -55,7 +54,7 @@ function PortalLink({ workspaceId }: { workspaceId: string }) {
                 Shown only once. Until <Timestamp at={data.expiresAt} />, anyone with this link can manage the
                 destinations of the workspace.
               </Text>
-              <Snippet code={portalUrl(data.token)} what="portal link" />
+              <Snippet code={`${window.location.origin}/#token=${data.token}`} what="portal link" />
             </>
           ) : (
             <>
