@@ -83,9 +83,9 @@ function Role({ session: { who, workspaceId } }: { session: Session }) {
   const [label, title] =
     who === 'view'
       ? ['View only', 'This token cannot make changes']
-      : [workspaceId, 'You manage the destinations of this workspace']
+      : [workspaceId, `You manage the destinations of workspace ${workspaceId}`]
   return (
-    <Badge variant="light" color="gray" tt="none" radius="sm" title={title}>
+    <Badge variant="light" color="gray" tt="none" radius="sm" maw={{ base: 110, sm: 400 }} title={title}>
       {label}
     </Badge>
   )

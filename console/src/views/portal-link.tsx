@@ -12,7 +12,7 @@ import { Confirm } from '../ui/form/confirm.tsx'
  */
 export function takeLink(): PortalLink | undefined {
   const { hash, pathname, search } = window.location
-  if (hash.startsWith('#token=')) window.history.replaceState(null, '', pathname + search)
+  if (/[#&]token=/.test(hash)) window.history.replaceState(null, '', pathname + search)
   return linkIn(hash)
 }
 
@@ -49,8 +49,8 @@ export function usePortalLink(first: PortalLink | undefined, session: Session | 
       >
         <Text size="sm">
           You opened a portal link, but in this browser you are signed in{' '}
-          {session.who === 'workspace' ? `to workspace ${session.workspaceId}` : SIGNED_IN[session.who]}. If
-          you continue, you are signed out there.
+          {session.who === 'workspace' ? `to workspace ${session.workspaceId}` : SIGNED_IN[session.who]}.
+          Opening the workspace signs you out.
         </Text>
       </Confirm>
     ),

@@ -15,8 +15,15 @@ export function WorkspaceBadge({ workspaceId }: InWorkspace) {
   if (!useSeesAll() || workspaceId === undefined) return null
   return (
     <>
-      <Badge variant="light" color="gray" tt="none" radius="sm" title="Workspace">
-        {workspaceId}
+      <Badge
+        variant="light"
+        color="gray"
+        tt="none"
+        radius="sm"
+        maw={{ base: 260, sm: 600 }}
+        title={workspaceId}
+      >
+        Workspace {workspaceId}
       </Badge>
       <MayManage what="all">
         <PortalLink workspaceId={workspaceId} />

@@ -6,6 +6,9 @@ import type { Stage } from './stage.ts'
 import { copy, move, settle, shoot, untilFound } from './visit.ts'
 
 const PHONE = { width: 375, height: 800 }
+const SMALL = { width: 320, height: 800 }
+/** As long as it may be. */
+const INITECH = `initech-${'x'.repeat(56)}`
 
 export function openPortal(on: () => Stage): void {
   beforeAll(async () => {
@@ -55,6 +58,8 @@ export function openPortal(on: () => Stage): void {
     })
     return refused
   }
+
+  const fits = (page: Page) => page.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth')
 
   const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name }).waitFor()
 
@@ -143,12 +148,12 @@ export function openPortal(on: () => Stage): void {
       await move(page, path)
       await heading(page, 'Page not found')
     }
-    await page.getByRole('link', { name: 'Go to the start' }).click()
+    await page.getByRole('link', { name: 'Go to the start', exact: true }).click()
     await heading(page, 'Destinations')
     await page.setViewportSize(PHONE)
     await settle(page)
     await expectAccessible(page)
-    expect(await page.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+    expect(await fits(page)).toBe(true)
     await shoot(page, 'portal-phone')
     expect(refused).toEqual([])
   })
@@ -264,7 +269,7 @@ export function openPortal(on: () => Stage): void {
     await page.getByRole('button', { name: 'Create source' }).click()
     const workspace = page.getByRole('textbox', { name: 'Workspace' })
     await until(async () => (await workspace.getAttribute('aria-invalid')) === 'true')
-    await workspace.fill('initech')
+    await workspace.fill(INITECH)
     await page.getByRole('button', { name: 'Create source' }).click()
     await heading(page, 'App of initech')
     await page.getByRole('button', { name: 'Portal link' }).waitFor()
@@ -274,7 +279,7 @@ export function openPortal(on: () => Stage): void {
     await shoot(page, 'portal-source-settings')
 
     await page.goto('/catalog/webhooks')
-    await page.getByRole('combobox', { name: 'Workspace' }).selectOption('initech')
+    await page.getByRole('combobox', { name: 'Workspace' }).selectOption(INITECH)
     await page.getByRole('checkbox', { name: 'App of initech' }).check()
     expect(await page.getByRole('checkbox').count()).toBe(1)
     await expectAccessible(page, { where: 'main' })
@@ -286,10 +291,21 @@ export function openPortal(on: () => Stage): void {
     await page.getByRole('button', { name: 'Save without a secret' }).click()
     await page.getByText('is saved but still off').waitFor()
     await page.goto('/destinations')
-    await page.getByRole('row', { name: /Hook of initech.*initech.*Off/ }).waitFor()
+    await page.getByRole('row', { name: `Hook of initech Webhooks ${INITECH} Off` }).waitFor()
     await page.getByRole('link', { name: 'Hook of initech', exact: true }).click()
     await page.getByRole('tab', { name: 'Settings' }).click()
     expect(await page.getByRole('combobox', { name: 'Workspace' }).isDisabled()).toBe(true)
     await shoot(page, 'portal-destination-settings')
+    await page.setViewportSize(SMALL)
+    await settle(page)
+    await shoot(page, 'portal-phone-of-admin')
+    expect(await fits(page)).toBe(true)
+
+    const { page: portal } = await on().come({ as: 'nobody' })
+    await portal.setViewportSize(SMALL)
+    await portal.goto(await linkTo(INITECH))
+    await portal.getByRole('link', { name: 'Hook of initech', exact: true }).waitFor()
+    expect(await fits(portal)).toBe(true)
+    await shoot(portal, 'portal-phone-long')
   })
 }

@@ -13,6 +13,7 @@ export const KINDS: Readonly<Record<string, string>> = {
   replay: 'Replay',
   test: 'Test send',
   session: 'Session',
+  token: 'Workspace token',
   search: 'Search for a user',
   backup: 'Backup',
   restore: 'Restore',
