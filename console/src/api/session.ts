@@ -16,7 +16,6 @@ async function readSession(): Promise<Session | null> {
   try {
     const { who, workspaceId } = await resultOf(api.GET('/api/session'))
     const [session, before] = [{ who, workspaceId, isOver: false }, cached()]
-    // another tab may have signed in
     if (before && !isSameUser(before, session)) clearCache()
     return session
   } catch (error) {
@@ -35,9 +34,10 @@ export const useSession = () =>
   useQuery({
     queryKey: SESSION_KEY,
     queryFn: readSession,
-    // at the return from a tab that has signed in again
-    staleTime: ({ state }) => (state.data?.isOver ? 0 : 60_000),
+    staleTime: 60_000,
     refetchInterval: 60_000,
+    // another tab may have signed in
+    refetchOnWindowFocus: 'always',
   })
 
 /** `destinations`: with their tests and replays. The server checks it too. */

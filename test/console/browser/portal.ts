@@ -190,7 +190,7 @@ export function openPortal(on: () => Stage): void {
   })
 
   test('whoever is signed in is asked before a link opens another workspace', async () => {
-    const { page } = await on().come({ isNew: true })
+    const { page, context } = await on().come({ isNew: true })
     const link = await linkTo('acme')
     await page.goto(link)
     const dialog = page.getByRole('dialog', { name: 'Open workspace acme?' })
@@ -214,6 +214,17 @@ export function openPortal(on: () => Stage): void {
     await page.getByRole('button', { name: 'Open workspace globex' }).click()
     await page.getByRole('link', { name: 'CRM of globex' }).waitFor()
     expect(await page.getByText('CRM of acme').count()).toBe(0)
+
+    const other = await context.newPage()
+    await other.goto(await linkTo('acme'))
+    await other.getByRole('button', { name: 'Open workspace acme' }).click()
+    await other.getByRole('link', { name: 'CRM of acme' }).waitFor()
+    await other.close()
+    // a browser without a window does not tell that the user has returned to the page
+    await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))")
+    await page.getByRole('banner').getByText('acme', { exact: true }).waitFor()
+    await page.getByRole('link', { name: 'CRM of acme' }).waitFor()
+    expect(await page.getByText('globex').count()).toBe(0)
   })
 
   test('a link that is not valid says so, and offers to sign in', async () => {
