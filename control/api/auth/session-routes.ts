@@ -106,8 +106,9 @@ function signIn(
     return tooMany('Too many sign-ins from your network', seconds)
   }
   const now = Date.now()
-  // a workspace token may sign in on several devices, so each gets a session of its own
-  const { text, session } = sessions.issue(result, { now, until: result.session?.until })
+  // the cookie of a workspace token is the token itself, so that signing out ends both
+  const own = result.session && { text: given.data.token, session: result.session }
+  const { text, session } = own ?? sessions.issue(result, { now })
   audit(log, { ...result, by: 'bearer', address: ip, session }, { what: 'session', outcome: 'created' })
   const maxAgeS = session.until - Math.floor(now / 1000)
   return { status: 204, headers: { 'set-cookie': sessionCookie(text, { protocol, maxAgeS }) } }

@@ -167,8 +167,12 @@ describe('a workspace token', () => {
     const { json } = await browse({ url: '/api/destinations' })
     expect(json.items.map(({ id }: Destination) => id)).toEqual(['acme-crm'])
     expect(await browse({ url: '/api/audit' })).toMatchObject({ status: 403 })
-    const put = await browse({ method: 'DELETE', url: '/api/destinations/bolt-crm' })
-    expect(put.status).toBe(404)
+    const removed = await browse({ method: 'DELETE', url: '/api/destinations/bolt-crm' })
+    expect(removed.status).toBe(404)
+    // whoever signs out also ends a token that leaked
+    expect((await browse({ method: 'DELETE', url: '/api/session' })).status).toBe(204)
+    for (const token of [made.json.token, cookie.replace('sluice_session=', '')])
+      expect((await ask({ url: '/api/destinations', token })).status).toBe(401)
   })
 
   test('a session of another role is no bearer token', async () => {
