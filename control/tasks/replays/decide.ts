@@ -27,7 +27,7 @@ export const replayShape = z
     id: idShape
       .optional()
       .describe(
-        'Generated if absent. Set one to retry safely: 409 `id_taken` means the first request succeeded. With a workspace token, it must be a UUID.',
+        'Generated if absent. Set one to retry safely: 409 `id_taken` means the first request succeeded. With a workspace token, it must be a UUID or 32 hexadecimal digits.',
       ),
     destinationId: idShape,
     what: z
@@ -161,10 +161,14 @@ function destinationFaults(id: string, destinations: Facts['destinations']): Fau
 
 type Others = Pick<DecideParts, 'workspaceId' | 'destinations' | 'replays'>
 
+/** With or without the hyphens of a UUID. */
+const UNGUESSABLE = /^[0-9a-f]{8}(-?)([0-9a-f]{4}\1){3}[0-9a-f]{12}$/
+
 function idFaults(id: string | undefined, others: Others): Fault[] {
   // `id_taken` would reveal a replay of others whose id can be guessed
-  if (id !== undefined && others.workspaceId !== undefined && !z.uuid().safeParse(id).success) {
-    const message = 'with a workspace token, the id must be a UUID: give one, or leave it out'
+  if (id !== undefined && others.workspaceId !== undefined && !UNGUESSABLE.test(id)) {
+    const message =
+      'with a workspace token, the id must be a UUID or 32 hexadecimal digits: give one, or leave it out'
     return [{ pointer: '/id', code: 'invalid_format', message }]
   }
   if (id !== undefined && others.replays.has(id)) return [idTaken('replay', id)]

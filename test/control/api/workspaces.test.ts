@@ -423,14 +423,17 @@ describe('with a workspace token', () => {
     })
     const others = { ...replay('q4'), body: { id: 'q4', destinationId: 'bolt-crm' } }
     expect((await ask(others)).status).toBe(202)
-    for (const id of ['q4', 'free']) {
+    for (const id of ['q4', 'free', '0123456789abcdef-0123456789abcdef']) {
       const { status, json } = await acme(replay(id))
-      const message = 'with a workspace token, the id must be a UUID: give one, or leave it out'
+      const message =
+        'with a workspace token, the id must be a UUID or 32 hexadecimal digits: give one, or leave it out'
       expect([status, json.errors]).toEqual([400, [{ pointer: '/id', code: 'invalid_format', message }]])
     }
-    const id = '0b8f3f5e-5c1c-4c55-9c6e-0f3b2a1d4e5f'
-    expect((await acme(replay(id))).json).toMatchObject({ id })
-    expect(await acme(replay(id))).toMatchObject({ status: 409, json: { code: 'id_taken' } })
+    // the console leaves out the hyphens
+    for (const id of ['0b8f3f5e-5c1c-4c55-9c6e-0f3b2a1d4e5f', '0b8f3f5e5c1c4c559c6e0f3b2a1d4e5f']) {
+      expect((await acme(replay(id))).json).toMatchObject({ id })
+      expect(await acme(replay(id))).toMatchObject({ status: 409, json: { code: 'id_taken' } })
+    }
   })
 
   test('ten replays run at once, in each workspace', async () => {
