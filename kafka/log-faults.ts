@@ -27,8 +27,8 @@ export type LogFault = TopicPartition & { cause: Cause; offset: number; to: numb
 export type Verdict = { cause: Cause; to: number | 'beginning' | 'time' }
 
 /**
- * Judges a position (KIP-320). All records before it and its `end` were written by the end of `known.epoch`. If that epoch
- * ended at a lower offset, those in between are gone and their offsets are reused.
+ * Judges a position (KIP-320). All records before it and its `end` were written by the end of `known.epoch`. If that
+ * epoch ended at a lower offset, those in between are gone and their offsets are reused.
  * @param now `epochEnd`: -1: unknown to the leader; undefined: the epoch has not changed.
  */
 export function judge(

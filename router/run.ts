@@ -19,7 +19,7 @@ import { createWaitingEvents } from './waiting-events.ts'
 export type RouterParts = DeliveryWriterParts & {
   settings: Pick<Settings, 'destinationsOf' | 'isFresh' | 'sources'>
   duplicates: Pick<Duplicates, 'of'>
-  /** An event is held because the settings are outdated. */
+  /** Called when an event is held because the settings are outdated. */
   onBehind: () => void
   onRouted: (event: Event, deliveries: number) => void
   onDuplicate: (event: Event) => void

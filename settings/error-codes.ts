@@ -48,7 +48,7 @@ const table = {
   backup_other_key: [409, 'The backup was made under a `CONFIG_KEY` that control does not have.'],
   restore_conflict: [
     409,
-    'The system has settings that differ from the backup or are not in it: `force` restores all the same, unless a workspace would get what belongs to another.',
+    'The system has settings that differ from the backup or are not in it: `force` restores anyway, unless a workspace would get what belongs to another.',
   ],
   setting_unreadable: [
     409,

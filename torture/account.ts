@@ -159,7 +159,7 @@ function isUnwanted(key: string, choosy: Facts['choosy']): boolean {
   return destinationOf(key) === choosy?.destinationId && !choosy?.wants(messageId)
 }
 
-/** What power cuts removed, and what became of it. */
+/** What power cuts removed, and whether it was reported or written again. */
 function lossesOf({ cuts = [], reported = [], events, routed }: Facts) {
   const isThere = (key: string) => events.has(key) || routed.has(key)
   const unreportedOf = (each: Cut) => unreportedKeys(each, reported)

@@ -10,7 +10,7 @@ import type { Sluice } from './sluice.ts'
 
 export type Targets = { sluice: Sluice; kafka: Kafka; endpoints: readonly Endpoint[]; cuts: TimedCut[] }
 
-/** These come at their own times, the others one after another. */
+/** These run at their own times, the others one after another. */
 const BESIDE: readonly Fault['kind'][] = ['endpoint', 'step-clock']
 
 /** @param start when the plan's times begin @returns how many faults of each kind */
@@ -43,7 +43,7 @@ function endWitness(role: Role, targets: Targets): void {
   targets.cuts = marked
 }
 
-/** @param role of the process that is frozen; undefined if Kafka is away. */
+/** @param role of the process that is frozen; undefined if Kafka is down. */
 async function outage<T>(away: Promise<T>, targets: Targets, role?: Role): Promise<T> {
   const began = performance.now()
   const result = await away

@@ -97,7 +97,7 @@ async function openDecoding({ config, connection, onAway }: Parts) {
 
 type Following = { decoding: Decodings; figures: Figures; health: Pick<Health, 'attempt'> }
 
-/** What is held in memory of topics. */
+/** Keeps recent records of these topics in memory. */
 async function followTopics(
   { connection, closing, onFatal }: Parts,
   { decoding: { attempt, delivery }, figures, health }: Following,

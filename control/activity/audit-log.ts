@@ -47,7 +47,7 @@ const entryShape = z
       .string()
       .nullable()
       .describe(
-        'Id of the session that made the request, if `by` is `cookie`. If `what` is `session`, the id of the session that began or ended.',
+        'Id of the session that made the request, if `by` is `cookie` or `who` is `workspace`. If `what` is `session`, the id of the session that began or ended.',
       ),
     what: z
       .string()

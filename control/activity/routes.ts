@@ -27,7 +27,7 @@ export type ActivityParts = AttemptRouteParts &
   AuditRouteParts
 
 export function activityRoutes(api: FastifyInstance, parts: ActivityParts): void {
-  // events, deliveries and previews share the places for searches
+  // searches of events, deliveries and previews share one limit
   const limitViewers = createViewerLimit()
   attemptRoutes(api, parts)
   deadRoutes(api, parts)

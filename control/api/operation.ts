@@ -50,7 +50,7 @@ type OperationSpec<Q extends z.ZodType> = RequestSpec & {
   description?: string
   /** Default: `view` for GET, `admin` for others. */
   access?: Access
-  /** A workspace token may use it too. The handler looks only at what belongs to `caller.workspaceId`. */
+  /** Accepts workspace tokens. The handler uses only records of `caller.workspaceId`. */
   inWorkspace?: boolean
   query?: Q
   responses: Readonly<Record<number, ResponseSpec>>

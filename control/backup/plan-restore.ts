@@ -135,7 +135,7 @@ type Named = { name: string; keys: readonly string[] }
 
 /**
  * No source may share a write key, and no audience or trait a key, with a setting outside the backup. Settings within
- * the backup may: they did when it was made. Nothing may move to another workspace, or get its events.
+ * the backup may: they did when it was made. No setting may move to another workspace, or get its events.
  */
 function clashesOf(written: readonly Setting[], facts: SettingFacts, restored: ReadonlySet<string>): Fault[] {
   const stays = ({ name }: Named) => !restored.has(name)
@@ -172,7 +172,7 @@ function workspaceClashes(written: readonly Setting[], facts: SettingFacts): Fau
     const current = (kind === 'source' ? facts.sources : facts.destinations).get(value.id)?.workspaceId
     if (current !== undefined && workspaceId !== undefined && workspaceId !== current)
       clash(
-        `${keyOf(setting)} belongs to workspace ${current}, and in the backup to ${workspaceId}: remove it first`,
+        `${keyOf(setting)} belongs to workspace ${current}, but in the backup to ${workspaceId}: remove it first`,
       )
   }
   for (const { id, workspaceId, sourceIds } of destinations.values())
@@ -180,7 +180,7 @@ function workspaceClashes(written: readonly Setting[], facts: SettingFacts): Fau
       const source = sources.get(sourceId)
       if (workspaceId === undefined || !source || source.workspaceId === workspaceId) continue
       clash(
-        `destination/${id} of workspace ${workspaceId} would get the events of source/${sourceId}, which is not in it: remove one of them first`,
+        `destination/${id} of workspace ${workspaceId} would get the events of source/${sourceId}, which does not belong to it: remove one of them first`,
       )
     }
   return faults

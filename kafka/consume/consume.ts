@@ -209,7 +209,7 @@ function whenJoined(
   })
 }
 
-/** kafkajs retries joins, and logs nothing that an operator sees. @returns a function to call often. */
+/** Logs long joins: kafkajs retries them silently. @returns a function to call often. */
 function createJoinReport(
   { failures }: Pick<Connection, 'failures'>,
   { groupId, isJoining }: { groupId: string; isJoining: () => boolean },

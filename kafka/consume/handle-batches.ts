@@ -24,7 +24,7 @@ export type HandleOptions<T> = {
 
 type Placed = Pick<ConsumerRecord<unknown>, 'topic' | 'partition' | 'offset' | 'settle' | 'release'>
 
-/** More often than heartbeats are due: the first one is late already. */
+/** Shorter than the interval of heartbeats, because the first one is already late. */
 const HEARTBEAT_CHECK_MS = 250
 /** The longest pause for a schema. It ends when the registry answers. */
 const MAX_SCHEMA_PAUSE_MS = 60_000
@@ -177,8 +177,8 @@ export class BatchHandler<T> {
 }
 
 /**
- * Keeps the member in its group: otherwise, with a slow broker, it loses its session while it reads where to start, and
- * does so again after each join.
+ * Keeps the member in its group. With a slow broker, reading the start positions takes longer than the session lasts:
+ * without heartbeats, the member would lose it after each join.
  * @throws if it must join again.
  */
 async function withHeartbeats<T>(work: Promise<T>, heartbeat: () => Promise<void>): Promise<T> {

@@ -81,7 +81,7 @@ const noticesFaults = (id: string, facts: Pick<Facts, 'audiences' | 'traits'>): 
     message: `${user} belongs to this source, and a source of notices has only the calls of Sluice itself: remove it first`,
   }))
 
-/** Of a new source, whose id a source that could not be read may have had. */
+/** For a new source: destinations may still be connected to an unreadable one with the same id. */
 function foreignFaults({ id, workspaceId }: Members, { destinations }: Pick<Facts, 'destinations'>): Fault[] {
   const foreign = connectedTo(id, destinations).filter(
     (each) => each.workspaceId !== undefined && each.workspaceId !== workspaceId,
@@ -89,7 +89,7 @@ function foreignFaults({ id, workspaceId }: Members, { destinations }: Pick<Fact
   return foreign.map((each) => ({
     pointer: '/workspaceId',
     code: 'workspace_fixed',
-    message: `destination ${each.id} is connected to it and belongs to workspace ${each.workspaceId}: a source of another cannot take this id`,
+    message: `destination ${each.id} of workspace ${each.workspaceId} is connected to a source with this id: choose another id or this workspace`,
   }))
 }
 

@@ -4,7 +4,7 @@ import type { Fault, Members } from '../faults.ts'
 import type { Destination } from '../settings.ts'
 import { type Facts, unknownSource } from './resource.ts'
 
-/** Undefined: of the whole system. */
+/** Without `workspaceId`: the whole system. */
 type InWorkspace = { workspaceId?: string | undefined }
 
 /** What a caller may see: with a workspace token only the records of its workspace, otherwise all. */
@@ -53,17 +53,17 @@ export function createdIn(
   if (workspaceId === undefined || !isObject(body)) return { body }
   const faults: Fault[] = []
   if (body.id !== undefined) {
-    const message = 'a workspace token cannot choose the id: leave it out, and one is made from the name'
+    const message = 'a workspace token cannot choose the id: leave it out to get one made from the name'
     faults.push({ pointer: '/id', code: 'id_fixed', message })
   }
   if (body.workspaceId !== undefined && body.workspaceId !== workspaceId) {
-    const message = `your token is for workspace ${workspaceId}: leave it out`
+    const message = `this token is for workspace ${workspaceId}: leave workspaceId out`
     faults.push({ pointer: '/workspaceId', code: 'workspace_fixed', message })
   }
   return faults.length > 0 ? { faults } : { body: { ...body, workspaceId } }
 }
 
-/** Whoever had the old workspace's token would lose its records, and the new one's would see its deliveries. */
+/** After a move, the old workspace would lose the record, and the new one would see its deliveries. */
 export function movedFaults({ workspaceId: given }: Members, old: InWorkspace | undefined): Fault[] {
   const current = old?.workspaceId
   if (current === undefined || given === undefined || given === current) return []
@@ -71,7 +71,7 @@ export function movedFaults({ workspaceId: given }: Members, old: InWorkspace | 
   return [{ pointer: '/workspaceId', code: 'workspace_fixed', message }]
 }
 
-/** Per workspace. Bounds what a customer can make Sluice do for each event. */
+/** Per workspace. Limits the work that a customer can cause per event. */
 const MAX_DESTINATIONS = 100
 
 type By = { facts: Pick<Facts, 'sources' | 'destinations' | 'unreadable'>; old: Destination | undefined }

@@ -415,17 +415,17 @@ describe('a restore into a system with other settings', () => {
 
   test.each<[string, Source, Destination]>([
     [
-      'source/shop belongs to workspace bolt, and in the backup to acme: remove it first',
+      'source/shop belongs to workspace bolt, but in the backup to acme: remove it first',
       { ...shop, workspaceId: 'bolt' },
       { ...crm, workspaceId: 'acme', sourceIds: [] },
     ],
     [
-      'destination/crm belongs to workspace bolt, and in the backup to acme: remove it first',
+      'destination/crm belongs to workspace bolt, but in the backup to acme: remove it first',
       { ...shop, workspaceId: 'acme' },
       { ...crm, workspaceId: 'bolt', sourceIds: [] },
     ],
     [
-      'destination/kept of workspace bolt would get the events of source/shop, which is not in it: remove one of them first',
+      'destination/kept of workspace bolt would get the events of source/shop, which does not belong to it: remove one of them first',
       shop,
       { ...crm, id: 'kept', workspaceId: 'bolt' },
     ],

@@ -16,7 +16,7 @@ export const useHealth = (id: string) =>
     refetchInterval: 3_000,
   })
 
-/** In a workspace, which has no live figures. */
+/** For customers, who have no live figures. */
 export const useWorkspaceHealth = () =>
   useQuery({
     queryKey: ['health'],

@@ -3,7 +3,10 @@ import { isSameUser } from './session.ts'
 
 export type PortalLink = { workspaceId: string; token: string }
 
-/** Only of a workspace: a link must not make anyone an operator. @param hash such as `#token=workspace:…` */
+/**
+ * Accepts only workspace tokens: a link must not sign anyone in as an operator.
+ * @param hash such as `#token=workspace:…`
+ */
 export function linkIn(hash: string): PortalLink | undefined {
   const token = new URLSearchParams(hash.slice(1)).get('token') ?? ''
   const [, workspaceId] = /^workspace:([\w-]+)\./.exec(token) ?? []
@@ -11,9 +14,9 @@ export function linkIn(hash: string): PortalLink | undefined {
 }
 
 /**
- * Against login CSRF: without the question, anyone with a link could move an operator, unnoticed, into a workspace of
- * theirs and wait for secrets to be typed there. Nobody is asked who is signed out or in this workspace already: the
- * header names the workspace.
+ * Protects against login CSRF: without the question, a link could move an operator unnoticed into someone else's
+ * workspace, where the operator might enter secrets. People who are signed out or already in this workspace are not
+ * asked: the header names the workspace.
  */
 export const mustAsk = ({ workspaceId }: Pick<PortalLink, 'workspaceId'>, session: Session | null): boolean =>
   session !== null && !session.isOver && !isSameUser(session, { who: 'workspace', workspaceId })

@@ -40,7 +40,7 @@ export const useSession = () =>
     refetchOnWindowFocus: 'always',
   })
 
-/** `destinations`: with their tests and replays. The server checks it too. */
+/** `destinations` includes their tests and replays. The server checks this too. */
 export type Managed = 'destinations' | 'all'
 
 export const mayManage = (what: Managed, who: Session['who'] | undefined): boolean =>
@@ -48,7 +48,7 @@ export const mayManage = (what: Managed, who: Session['who'] | undefined): boole
 
 export const useMayManage = (what: Managed): boolean => mayManage(what, useSession().data?.who)
 
-/** False in a workspace, which has no calls, event search or status of Sluice. */
+/** False for customers: they have no live calls, event search or status of Sluice. */
 export const useSeesAll = (): boolean => useSession().data?.who !== 'workspace'
 
 export const useSignIn = () =>

@@ -9,7 +9,7 @@ const REFETCH_MS = 5_000
 /** A hanging control process never answers. */
 const TIMEOUT_MS = 8_000
 
-/** Fails within 20 s without an answer. Not in a workspace. */
+/** Fails within 20 s without an answer. Not for customers. */
 export const useStatus = () =>
   useQuery({
     queryKey: ['status'],

@@ -7,8 +7,8 @@ import { useSignIn } from '../api/session.ts'
 import { Confirm } from '../ui/form/confirm.tsx'
 
 /**
- * The fragment keeps the token from servers and proxies. This removes it from the address and the history, also if it is
- * ignored.
+ * The token is in the fragment, which servers and proxies do not get. This also removes it from the address and the
+ * history, even if the link is ignored.
  */
 export function takeLink(): PortalLink | undefined {
   const { hash, pathname, search } = window.location
@@ -20,7 +20,7 @@ export function takeLink(): PortalLink | undefined {
 export function usePortalLink(first: PortalLink | undefined, session: Session | null | undefined) {
   const [link, setLink] = useState(first)
   const { mutate, isPending, error, reset } = useSignIn()
-  // a link to the page that is open does not load it again
+  // a link to the open page changes only the hash, and does not load the page again
   useWindowEvent('hashchange', () => {
     const next = takeLink()
     if (next) setLink(next)

@@ -80,8 +80,7 @@ function NewLink({ linkError }: LinkProps) {
   return (
     <>
       <Text size="sm">
-        Open a new link to this portal in this browser. Then continue here: your unsaved changes are still
-        here.
+        Open a new portal link in this browser, then continue here. Your unsaved changes are still here.
       </Text>
       <LinkError linkError={linkError} />
       <Button onClick={() => void refetch()} loading={isFetching} data-autofocus>

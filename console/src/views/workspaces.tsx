@@ -10,7 +10,7 @@ import { Timestamp } from '../ui/values/time.tsx'
 
 type InWorkspace = { workspaceId?: string | undefined }
 
-/** In a workspace, the header names it. */
+/** Not for customers: the header names their workspace. */
 export function WorkspaceBadge({ workspaceId }: InWorkspace) {
   if (!useSeesAll() || workspaceId === undefined) return null
   return (
@@ -85,12 +85,14 @@ function PortalLink({ workspaceId }: { workspaceId: string }) {
 
 type FieldProps = { value: string; onChange: (value: string) => void; isFixed?: boolean; error: unknown }
 
-/** Of a source. */
+/** For a source. */
 export const WorkspaceField = ({ value, onChange, isFixed = false, error }: FieldProps) => (
   <TextInput
     label="Workspace"
     description={
-      isFixed ? FIXED : 'Optional. Its portal shows the source and may connect destinations to it.'
+      isFixed
+        ? FIXED
+        : 'Optional. Lets the customer of this workspace use the source. Cannot be changed later.'
     }
     value={value}
     onChange={(event) => onChange(event.currentTarget.value)}
@@ -102,7 +104,7 @@ export const WorkspaceField = ({ value, onChange, isFixed = false, error }: Fiel
 
 const FIXED = 'Cannot be changed.'
 
-/** Of a destination, whose sources must belong to the same one. Only shown if any source belongs to one. */
+/** For a destination: its sources must belong to the same workspace. Hidden if no source has one. */
 export function WorkspaceSelect({
   sources,
   value = '',
@@ -123,7 +125,11 @@ export function WorkspaceSelect({
     <MayManage what="all">
       <NativeSelect
         label="Workspace"
-        description={isFixed ? FIXED : 'Optional. Its portal shows the destination and can change it.'}
+        description={
+          isFixed
+            ? FIXED
+            : 'Optional. Lets the customer of this workspace manage the destination. Cannot be changed later.'
+        }
         data={[{ value: '', label: 'None' }, ...known]}
         value={value}
         onChange={(event) => onChange(event.currentTarget.value || undefined)}

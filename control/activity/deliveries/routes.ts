@@ -100,7 +100,7 @@ async function list(query: DeliveriesQuery, parts: Listing): Promise<ApiResponse
       next,
       searchedSince: isoTime(searchedSince),
       unknown: lookUp.unknown(),
-      // of partitions that hold deliveries of all workspaces
+      // they concern partitions with deliveries of all workspaces
       faults: isSeen
         ? []
         : relevantFaults(faults.all(), {

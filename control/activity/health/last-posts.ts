@@ -106,7 +106,10 @@ const after = ({ failed, count }: Recent, isFailed: boolean): Recent => ({
 /** Per webhook, without their responses. This many failures open a breaker. */
 const MAX_EARLY = 5
 
-/** Keeps the last attempts of each webhook until the settings are known, because those in memory may all be of a few busy webhooks. */
+/**
+ * Keeps the last attempts of each webhook until the settings are known: those in memory may all be of a few busy
+ * webhooks.
+ */
 export function createEarly() {
   const byPlace = new LRUCache<string, Attempt[]>({ max: MAX_COUNT })
   const placeOf = ({ destinationId, urlIndex }: Attempt) => `${destinationId}/${urlIndex}`

@@ -34,9 +34,9 @@ const signInShape = z.strictObject({ token: z.string().min(1) }).meta({ id: 'Sig
 const sessionShape = z
   .strictObject({
     who: z.enum(['admin', 'view', 'workspace']),
-    workspaceId: idShape.nullable().describe('The workspace of a workspace token.'),
+    workspaceId: idShape.nullable().describe('The workspace of a workspace token; otherwise null.'),
     expiresAt: timeShape.describe(
-      'When the session or the workspace token ends. Null: an admin or view token.',
+      'When the session or the workspace token ends. Null for an admin or view token.',
     ),
   })
   .meta({ id: 'Session' })
@@ -81,7 +81,7 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
     DELETE: operation({
       summary: 'Sign out',
       description:
-        'Ends the session in every control process within a second, for everyone who holds its cookie.',
+        'Ends the session or workspace token in every control process within a second, for everyone who has it.',
       access: 'view',
       inWorkspace: true,
       responses: { 204: { description: 'Signed out.', headers: ['set-cookie'] } },

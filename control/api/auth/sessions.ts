@@ -9,8 +9,8 @@ import type { Identity, Session, Tokens } from './tokens.ts'
 export type SignedIn = Identity & { session: Session }
 
 /**
- * A signed text with role, id and expiry, valid at every instance. Cookies and workspace tokens are such texts, so a
- * sign-out ends either.
+ * Signed text with role, id and expiry, valid at every instance. Session cookies and workspace tokens have this format,
+ * so signing out ends both.
  */
 export type Sessions = {
   /** Valid for `SESSION_S` unless ended earlier. @param by.until seconds since 1970, if it is to end sooner. */
@@ -37,7 +37,7 @@ export function createSessions(keys: Keys, tokens: Tokens, isEnded: (id: string)
   const derived: Record<Who, Buffer[]> = {
     admin: derive(keys, tokens.admin, 'sluice control session'),
     view: derive(keys, tokens.view, 'sluice control session'),
-    // an administrator made them
+    // made with the admin token, so they end when it changes
     workspace: derive(keys, tokens.admin, 'sluice workspace token'),
   }
 

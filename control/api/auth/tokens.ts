@@ -63,7 +63,7 @@ export function createTokenCheck(
   return (token, ip) => {
     const who = authenticate(token)
     if (who) return { who }
-    // a token may not be the cookie of another role, which needs no header against CSRF here
+    // another role's cookie is not a bearer token: it would need no header against CSRF
     const known = sessions.read(token)
     if (known?.who === 'workspace') return sessions.read(token, Date.now()) ?? expired
     const seconds = limits.wrong(ip)
@@ -73,7 +73,7 @@ export function createTokenCheck(
 }
 
 const expired = problem(
-  { code: 'unauthorized', message: 'This token has expired: ask for another one' },
+  { code: 'unauthorized', message: 'This token has expired: ask for a new one' },
   { 'www-authenticate': 'Bearer realm="sluice", error="invalid_token"' },
 )
 

@@ -42,9 +42,9 @@ const tokenShape = z
 export function workspaceTokenRoutes(api: FastifyInstance, parts: WorkspaceTokenParts): void {
   addPath(api, '/workspaces/:id/tokens', {
     POST: operation({
-      summary: 'Make a token for a workspace',
+      summary: 'Create a token for a workspace',
       description:
-        'Its holder may manage the destinations of the workspace, and see their deliveries and the sources of the workspace. `DELETE /api/session` with the token ends it. Changing `CONTROL_TOKEN` ends all of them.',
+        'With it, a customer can manage the destinations of the workspace, and see their deliveries and sources. `DELETE /api/session` with the token ends it. A new `CONTROL_TOKEN` ends all workspace tokens.',
       body: json(bodyShape, false),
       responses: { 201: { description: 'The token. It is not stored.', body: tokenShape } },
       errorCodes: ['not_found'],
@@ -60,7 +60,7 @@ function issueToken(
   const given = bodyShape.safeParse(body, { reportInput: true })
   if (!given.success) return invalid(faultsOf(given.error, bodyShape))
   const { sources, destinations } = settings
-  // a token for a misspelled workspace would show nothing
+  // the name may be misspelled
   const isUsed = visibleTo({ workspaceId }, sources).size + visibleTo({ workspaceId }, destinations).size > 0
   if (!isUsed) return refusalResponse({ code: 'not_found', what: `workspace ${workspaceId}` })
   const now = Date.now()

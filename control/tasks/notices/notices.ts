@@ -99,7 +99,7 @@ export function createCheck(parts: NoticeParts): () => Promise<void> {
       watch = createWatch(delayMs)
       return
     }
-    // together with the destinations, because settings may change between batches
+    // read with the destinations, because settings may change between batches
     const isComplete = areAllRead()
     const destinations = sourceIds.length > 0 ? [...settings.destinations.values()] : []
     const compared = await compare(destinations, {
@@ -133,7 +133,7 @@ type Comparing = Pick<NoticeParts, 'health'> & {
 /** `missing`: ids of announced webhooks that no destination has. */
 type Compared = { changes: readonly Change[]; missing: ReadonlySet<string> }
 
-/** @returns undefined if this process can no longer judge. */
+/** @returns undefined once `canJudge` returns false. */
 async function compare(
   destinations: readonly Destination[],
   { look, announced, health, canJudge }: Comparing,

@@ -161,11 +161,11 @@ function destinationFaults(id: string, destinations: Facts['destinations']): Fau
 
 type Others = Pick<DecideParts, 'workspaceId' | 'destinations' | 'replays'>
 
-/** With or without the hyphens of a UUID. */
+/** A UUID, with or without hyphens. */
 const UNGUESSABLE = /^[0-9a-f]{8}(-?)([0-9a-f]{4}\1){3}[0-9a-f]{12}$/
 
 function idFaults(id: string | undefined, others: Others): Fault[] {
-  // `id_taken` would reveal a replay of others whose id can be guessed
+  // otherwise, `id_taken` for a guessed id would reveal another workspace's replay
   if (id !== undefined && others.workspaceId !== undefined && !UNGUESSABLE.test(id)) {
     const message =
       'with a workspace token, the id must be a UUID or 32 hexadecimal digits: give one, or leave it out'

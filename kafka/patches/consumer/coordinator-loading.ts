@@ -7,7 +7,7 @@
  * join skips records that were released in between. A commit that is repeated after a join, or made before the join is
  * reported, counts as one of the new generation: it may set back partitions that another member has by now
  * (docs/decisions/002-client-guards.md). A member that is told to join again first handles all batches of its last
- * fetch, and asks the coordinator after each: with a slow broker, that can take longer than the others wait for it.
+ * fetch, and asks the coordinator after each: with a slow broker, the other members may not wait that long.
  * Until: test/kafka/coordinator-loading.test.ts and test/flow/kafka.consume.test.ts pass without it.
  */
 import { internal, prototypeOf } from '../internals.ts'
@@ -42,7 +42,7 @@ const ILLEGAL_GENERATION = 22
 const outside = new WeakMap<ConsumerGroup, ConsumerGroup['offsetManager']>()
 /** By batch, and by commit, what the member had in the generation that fetched or first sent it. */
 const madeIn = new WeakMap<object, ConsumerGroup['offsetManager']>()
-/** Members that must join again, with what they had in the generation that is over, and the coordinator's answer. */
+/** Members that must join again, with what they had in their last generation, and the coordinator's answer. */
 const refused = new WeakMap<ConsumerGroup, Pick<ConsumerGroup, 'offsetManager'> & { error: Error }>()
 /** Concurrent fetches share a join: each makes the member join when a topic gets more partitions. */
 const joins = new WeakMap<object, Promise<void>>()

@@ -30,14 +30,14 @@ export function openPending(records: number, deadline: number): Pending {
   }
 }
 
-/** `late`: their deadline has passed. `dropped`: those of them that leave the queue. `nextAt`: when to look again. */
+/** `late`: batches past their deadline. `dropped`: those that leave the queue. `nextAt`: when to check again. */
 export type Expiry<B> = { late: B[]; dropped: ReadonlySet<B>; nextAt: number }
 
 /**
- * Late records stay in the queue, unless their partition is unwritable. Of one batch, all remaining records are dropped,
- * or none: later ones must not be written without earlier ones.
- * @param unwritable a batch once for each of its records that wait for their partition.
- * @param now infinity to end all: nothing is sent any more.
+ * Late records stay in the queue, unless their partition is unwritable. A batch drops all its remaining records or
+ * none: later ones must not be written without earlier ones.
+ * @param unwritable has a batch once for each of its records that wait for their partition.
+ * @param now infinity at the end, when nothing is sent any more.
  */
 export function expiryOf<B extends { pending: Pending }>(
   { sendable, unwritable }: { sendable: readonly B[]; unwritable: readonly B[] },

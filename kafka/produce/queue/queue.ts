@@ -112,7 +112,7 @@ export class ProduceQueue {
     return isRetry
   }
 
-  /** Once a partition is writable again, its records take turns with the others. */
+  /** Alternates between records that waited for an unwritable partition and the others. */
   #nextSend(wasRetry: boolean, now: number): Send {
     const isTurnOfOthers = wasRetry && !this.#waiting.isEmpty()
     const due = isTurnOfOthers ? [] : this.#unwritable.takeDue(now)

@@ -7,8 +7,8 @@ const STALL_MS = 10_000
 type Parts = { failures: Pick<FailureLog, 'reachableSince'>; log: Pick<Logger, 'info' | 'warn'> }
 
 /**
- * How long Kafka has acknowledged nothing. Logs once if it answers, but takes no writes. Times are in ms of the
- * monotonic clock.
+ * Measures how long Kafka has acknowledged nothing. Logs once if it answers, but takes no writes. Times are in ms of
+ * the monotonic clock.
  */
 export class StallWatch {
   readonly #failures: Parts['failures']
@@ -36,7 +36,7 @@ export class StallWatch {
     this.#send = undefined
   }
 
-  /** Call it now and then while records are queued. */
+  /** Call it regularly while records are queued. */
   check(now: number): void {
     const reachableSince = this.#failures.reachableSince()
     if (this.#stalled || !this.#send || reachableSince === undefined) return

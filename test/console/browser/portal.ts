@@ -180,7 +180,7 @@ export function openPortal(on: () => Stage): void {
     await page.getByRole('button', { name: 'Next: turn on' }).click()
     await page.getByRole('switch', { name: 'Turn Of the customer on' }).click()
     await page.getByRole('link', { name: 'Finish: view Of the customer' }).click()
-    await page.getByText('Its sources had no events for it').waitFor()
+    await page.getByText('Its sources sent no events for it').waitFor()
     await shoot(page, 'portal-new-destination')
     const { body } = await on().sluice.api('get', 'destinations')
     expect(body.items).toContainEqual(
@@ -253,7 +253,7 @@ export function openPortal(on: () => Stage): void {
     await context.clearCookies()
     await page.getByRole('button', { name: 'Save', exact: true }).click()
     const dialog = page.getByRole('dialog', { name: 'Your session has ended' })
-    await dialog.getByText('Open a new link to this portal').waitFor()
+    await dialog.getByText('Open a new portal link').waitFor()
     expect(await dialog.getByRole('textbox').count()).toBe(0)
     await settle(page)
     await expectAccessible(page, { where: '[role=dialog]' })

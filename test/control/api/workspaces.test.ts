@@ -550,7 +550,7 @@ describe('an administrator', () => {
     const create = (workspaceId?: string) =>
       ask({ method: 'POST', url: '/api/sources', body: { id: 'acme-app', name: 'App', workspaceId } })
     const message =
-      'destination acme-crm is connected to it and belongs to workspace acme: a source of another cannot take this id'
+      'destination acme-crm of workspace acme is connected to a source with this id: choose another id or this workspace'
     for (const workspaceId of ['bolt', undefined])
       expect((await create(workspaceId)).json.errors).toEqual([
         { pointer: '/workspaceId', code: 'workspace_fixed', message },

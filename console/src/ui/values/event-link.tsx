@@ -5,7 +5,7 @@ import { visible } from '../../wording/visible.ts'
 
 type EventLinkProps = { messageId: string; children?: string; size?: string }
 
-/** To the search for the event. Only text where there is none. */
+/** Links to the event search; plain text for those who cannot use it. */
 export function EventLink({ messageId, children = messageId, size = 'sm' }: EventLinkProps) {
   if (!useSeesAll()) return visible(children)
   return (

@@ -106,7 +106,7 @@ function Actions({ letter, opened, onToggle }: ActionsProps) {
   )
 }
 
-/** The columns that they leave out. */
+/** The columns that narrow screens leave out. */
 const OnNarrowScreens = ({ letter }: { letter: DeadLetter }) => (
   <Box hiddenFrom="sm">
     <Text size="xs" c="dimmed" component="div">

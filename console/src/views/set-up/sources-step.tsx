@@ -30,7 +30,7 @@ export function SourcesStep({ setUp: { draft, change, goTo, error, destination }
             {sources.length === 0 ? (
               <Text size="sm">
                 You have no sources yet.{' '}
-                {mayCreate ? 'Enter a name to create one.' : 'Ask your Sluice operator for one.'}
+                {mayCreate ? 'Enter a name to create one.' : 'Ask an administrator to create one.'}
               </Text>
             ) : (
               <ChooseSources

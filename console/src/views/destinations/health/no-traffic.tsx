@@ -54,7 +54,7 @@ function WhatToDo({ destination }: { destination: Destination }) {
         </Anchor>
       </>
     )
-  if (!seesAll) return 'Its sources had no events for it.'
+  if (!seesAll) return 'Its sources sent no events for it.'
   return (
     <>
       Check whether calls arrive at{' '}
