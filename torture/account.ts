@@ -1,5 +1,6 @@
 import type { OffsetRange } from '../harness/kafka/disk.ts'
 import type { Role } from '../settings/config-key.ts'
+import { ALARM, type Notice } from './notices.ts'
 import type { CutTopic } from './plan.ts'
 
 /** A POST answered with 2xx. `webhook`: its URL or path. */
@@ -29,6 +30,8 @@ export type Facts = {
   reported?: readonly OffsetRange[]
   /** Destinations that were enabled all the time: each event goes to them. */
   steady: readonly string[]
+  /** In topic `events`. Destination `alarm` gets them. */
+  notices?: readonly Pick<Notice, 'messageId'>[]
   /** A destination whose filter selects some events. */
   choosy?: { destinationId: string; wants: (messageId: string) => boolean }
   /** `destinationId messageId` of POSTs that showed what the destination's rules hide. */
@@ -146,12 +149,18 @@ function deliveryIds(answered: readonly Answered[]): { idOf: Map<string, string>
   return { idOf, strangeIds: [...strange] }
 }
 
-function expectedDeliveries({ events, steady, choosy }: Facts): string[] {
+const noticeIds = ({ notices = [] }: Facts) => new Set(notices.map(({ messageId }) => messageId))
+
+function expectedDeliveries(facts: Facts): string[] {
+  const { events, steady, choosy } = facts
   const destinationsOf = (messageId: string) =>
     choosy?.wants(messageId) ? [...steady, choosy.destinationId] : steady
-  return [...events].flatMap((messageId) =>
-    destinationsOf(messageId).map((destinationId) => pair({ destinationId, messageId })),
-  )
+  return [
+    ...[...events].flatMap((messageId) =>
+      destinationsOf(messageId).map((destinationId) => pair({ destinationId, messageId })),
+    ),
+    ...[...noticeIds(facts)].map((messageId) => pair({ destinationId: ALARM, messageId })),
+  ]
 }
 
 function isUnwanted(key: string, choosy: Facts['choosy']): boolean {
@@ -160,8 +169,10 @@ function isUnwanted(key: string, choosy: Facts['choosy']): boolean {
 }
 
 /** What power cuts removed, and whether it was reported or written again. */
-function lossesOf({ cuts = [], reported = [], events, routed }: Facts) {
-  const isThere = (key: string) => events.has(key) || routed.has(key)
+function lossesOf(facts: Facts) {
+  const { cuts = [], reported = [], events, routed } = facts
+  const notices = noticeIds(facts)
+  const isThere = (key: string) => events.has(key) || notices.has(key) || routed.has(key)
   const unreportedOf = (each: Cut) => unreportedKeys(each, reported)
   const unwitnessed = cuts.filter(({ isUnwitnessed }) => isUnwitnessed)
   const witnessed = cuts.filter(({ isUnwitnessed, kind }) => !isUnwitnessed && kind !== 'retries')

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pair } from './account.ts'
 import { type Endpoint, type Post, startHost } from './endpoints.ts'
+import { ALARM, NOTICES, type Webhook, webhooksOf } from './notices.ts'
 import type { Fault } from './plan.ts'
 import type { Sluice } from './sluice.ts'
 
 export const WRITE_KEY = 'torture-write-key'
 
-/** Destinations that always exist, with the numbers of their endpoints. */
+/** Destinations that always exist and get all events, with the numbers of their endpoints. */
 export const STEADY = {
   calm: [0],
   one: [1],
@@ -32,16 +33,21 @@ const CHANGING = 'changing'
 const MOVING = [6, 7] as const
 /** These share one host, with different paths. */
 const TOGETHER: readonly number[] = [9, 10, 11]
-const COUNT = 12
+/** Endpoints that faults strike. */
+export const COUNT = 12
 /** Endpoints that always or never answer. */
 export const FIXED = { calm: 0, never: 5, neighbour: 9 } as const
+/** It always answers, too. */
+const OF_ALARM = COUNT
 
-/** Destinations with the numbers of their endpoints. */
-const DESTINATIONS: readonly (readonly [string, readonly number[]])[] = [
+/** With the numbers of their endpoints. */
+const PERMANENT: readonly (readonly [string, readonly number[]])[] = [
   ...Object.entries(STEADY),
   [CHOOSY.destinationId, [8]],
-  [CHANGING, MOVING],
+  [ALARM, [OF_ALARM]],
 ]
+export const PERMANENT_IDS = PERMANENT.map(([id]) => id)
+const DESTINATIONS = [...PERMANENT, [CHANGING, MOVING] as const]
 
 /** The fleet's ids are `<user>.<number>`. */
 const userOf = (messageId: string): string => messageId.slice(0, messageId.lastIndexOf('.'))
@@ -61,7 +67,7 @@ export async function startEndpoints(
       unredacted.add(pair(post))
   }
   const alone = Array.from({ length: COUNT - TOGETHER.length }, (_, index) => [index])
-  for (const its of [...alone, TOGETHER]) {
+  for (const its of [...alone, TOGETHER, [OF_ALARM]]) {
     const host = closing.adopt(await startHost(its.map(destinationOf), onPost), (it) => it.close())
     endpoints.push(...host.endpoints)
   }
@@ -69,16 +75,36 @@ export async function startEndpoints(
   return endpoints
 }
 
+const urlsOf = (endpoints: readonly Endpoint[], its: readonly number[]): string[] =>
+  its.map((index) => endpoints[index]?.url ?? '')
+
+/** Of the permanent destinations. */
+export const permanentWebhooks = (endpoints: readonly Endpoint[]): Webhook[] =>
+  PERMANENT.flatMap(([id, its]) => webhooksOf(id, urlsOf(endpoints, its)))
+
+/** Processes apply a change within a second. */
+const APPLIED_MS = 2_000
+
 /** Resolves when the processes use them. */
 export async function makeSettings(sluice: Sluice, endpoints: readonly Endpoint[]): Promise<void> {
   await sluice.ready()
   await sluice.api('POST', 'sources', { id: 'shop', name: 'Shop', writeKey: WRITE_KEY })
+  await sluice.api('POST', 'sources', { id: NOTICES, name: 'Notices', kind: 'notices' })
   for (const [id, its] of DESTINATIONS) {
-    const urls = its.map((index) => endpoints[index]?.url ?? '')
+    const urls = urlsOf(endpoints, its)
     const json = destination(id, id === CHANGING ? urls.slice(0, 1) : urls)
-    await sluice.api('POST', 'destinations', id === CHOOSY.destinationId ? { ...json, rules: RULES } : json)
+    const rules = id === CHOOSY.destinationId && { rules: RULES }
+    const sources = id === ALARM && { sourceIds: [NOTICES] }
+    await sluice.api('POST', 'destinations', { ...json, ...rules, ...sources })
   }
-  await sleep(2_000) // processes apply a change within a second
+  await sleep(APPLIED_MS)
+}
+
+/** Resolves when control writes no more notices. */
+export async function endNotices({ api }: Pick<Sluice, 'api'>): Promise<void> {
+  const { version, ...source } = (await api('GET', `sources/${NOTICES}`)) as { version: number }
+  await api('PUT', `sources/${NOTICES}`, { ...source, enabled: false }, version)
+  await sleep(APPLIED_MS)
 }
 
 type Change = Extract<Fault, { kind: 'settings' }>['change']
@@ -91,7 +117,7 @@ export async function change(
   what: Change,
   endpoints: readonly Endpoint[],
 ): Promise<void> {
-  const urls = MOVING.map((index) => endpoints[index]?.url ?? '')
+  const urls = urlsOf(endpoints, MOVING)
   try {
     const { items } = (await sluice.api('GET', 'destinations?limit=1000')) as { items: Current[] }
     const now = items.find(({ id }) => id === CHANGING)

@@ -8,8 +8,21 @@ import { sizeOf } from '../harness/command-line.ts'
 import { type Fleet, startFleet } from '../harness/fleet.ts'
 import { writeSection } from '../harness/results.ts'
 import { type Account, account, holds } from './account.ts'
-import { CHOOSY, change, FIXED, makeSettings, STEADY, startEndpoints, WRITE_KEY } from './destinations.ts'
+import {
+  CHOOSY,
+  COUNT,
+  change,
+  endNotices,
+  FIXED,
+  makeSettings,
+  PERMANENT_IDS,
+  permanentWebhooks,
+  STEADY,
+  startEndpoints,
+  WRITE_KEY,
+} from './destinations.ts'
 import { findFaketime, thisMachine } from './faketime.ts'
+import { accountNotices, NOTICE_DELAY_MS, noticesHold, watchHealth } from './notices.ts'
 import { furthestAhead, type Planned, plan } from './plan.ts'
 import { runProgram, say } from './program.ts'
 import { type Kafka, openKafka, type Topics } from './read.ts'
@@ -29,7 +42,12 @@ and all records of missing deliveries stay in a folder that the last line names.
 `
 
 /** Short: deliveries that are never accepted reach the end of their retry window within the run. */
-const SETTINGS = { RETRY_LADDER: '1s,2s,4s,8s,15s,30s', RETRY_WINDOW: '2m', LOG_LEVEL: 'info' }
+const SETTINGS = {
+  RETRY_LADDER: '1s,2s,4s,8s,15s,30s',
+  RETRY_WINDOW: '2m',
+  NOTICE_DELAY: `${NOTICE_DELAY_MS}ms`,
+  LOG_LEVEL: 'info',
+}
 /** Time after the last fault for the retry window, expiring sessions and backlogs. */
 const SETTLE_MS = 300_000
 
@@ -60,9 +78,10 @@ async function torture({ minutes, seed, clients, write }: ReturnType<typeof opti
   const sluice = closing.adopt(await startSluice(SETTINGS, faketime), (it) => it.close())
   await makeSettings(sluice, endpoints)
   const kafka = openKafka(sluice)
-  const targets: Targets = { sluice, kafka, endpoints, cuts: [] }
+  const watch = closing.adopt(watchHealth(sluice, PERMANENT_IDS), (it) => it.close())
+  const targets: Targets = { sluice, kafka, watch, endpoints, cuts: [] }
 
-  const faults = plan({ seed, forMs, endpoints: endpoints.length, clocks })
+  const faults = plan({ seed, forMs, endpoints: COUNT, clocks })
   const start = performance.now()
   const fleet = startFleet({ url: sluice.ingest, writeKey: WRITE_KEY, size: clients })
   say(`${faults.length} faults are planned`)
@@ -71,6 +90,7 @@ async function torture({ minutes, seed, clients, write }: ReturnType<typeof opti
 
   await recover(targets, fleet)
   const settledMs = await settle(kafka, faults)
+  const remembered = await endWatch(targets)
   const found = await kafka.topics()
   const result = account({
     ...found,
@@ -81,12 +101,15 @@ async function torture({ minutes, seed, clients, write }: ReturnType<typeof opti
     choosy: CHOOSY,
     unredacted,
   })
+  const webhooks = permanentWebhooks(endpoints)
+  const notices = accountNotices({ ...found, webhooks, looks: watch.looks, remembered, cuts: targets.cuts })
   const deaths = sluice.deaths()
-  const text = report({ seed, minutes, clients, struck, clocks, result, settledMs, deaths })
+  const text = report({ seed, minutes, clients, struck, clocks, result, notices, settledMs, deaths })
   process.stdout.write(`## torture\n\n${text}\n`)
   if (write) await writeSection('torture', text)
-  if (!holds(result)) await keepEvidence(targets, { seed, missing: result.missing, reported: found.reported })
-  return holds(result)
+  const isRight = holds(result) && noticesHold(notices)
+  if (!isRight) await keepEvidence(targets, { seed, missing: result.missing, reported: found.reported })
+  return isRight
 }
 
 type Evidence = Pick<Account, 'missing'> & Pick<Topics, 'reported'> & { seed: number }
@@ -125,6 +148,16 @@ async function settle(kafka: Kafka, faults: readonly Planned[]): Promise<number 
   const ms = performance.now() - start
   say(`waited ${(ms / 1_000).toFixed(1)} s; reading the topics`)
   return isSettled ? ms : undefined
+}
+
+/** Resolves when all notices are settled. @returns what control has remembered */
+async function endWatch({ sluice, kafka, watch }: Targets): ReturnType<Kafka['remembered']> {
+  await watch.close()
+  const remembered = await kafka.remembered()
+  // even now, a webhook may become healthy
+  await endNotices(sluice)
+  await kafka.untilSettled(SETTLE_MS)
+  return remembered
 }
 
 await runProgram({ usage: USAGE, options, run: torture })

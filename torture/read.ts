@@ -1,18 +1,22 @@
 import { readConfig } from '../config.ts'
+import { createAnnounced } from '../control/tasks/notices/announced.ts'
+import { announcedState, type State } from '../control/tasks/notices/decide.ts'
 import type { Gone, OffsetRange } from '../harness/kafka/disk.ts'
 import { lag, readEach } from '../harness/kafka/topics.ts'
 import { until } from '../harness/until.ts'
 import { LOG_FAULTS, type Loss } from '../kafka/admin/lost-records.ts'
 import { listTopics } from '../kafka/admin/topics.ts'
 import { type Connection, connect } from '../kafka/client.ts'
+import { openTable } from '../kafka/tables/table.ts'
 import { createLog } from '../process/log.ts'
 import type { Attempt } from '../schemas/attempt.ts'
 import type { Codec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Event } from '../schemas/event.ts'
 import { openCodec, openRegistry } from '../schemas/registry.ts'
-import { ATTEMPTS, DEAD, DELIVERIES, DUE, EVENTS, isRung } from '../schemas/topics.ts'
+import { ATTEMPTS, DEAD, DELIVERIES, DUE, EVENTS, isRung, TASKS } from '../schemas/topics.ts'
 import { type Cut, type Facts, pair } from './account.ts'
+import { NOTICES, type Notice, type NoticeFacts, noticeIn } from './notices.ts'
 import type { CutTopic } from './plan.ts'
 import { say } from './program.ts'
 import type { Sluice } from './sluice.ts'
@@ -20,12 +24,15 @@ import type { Step } from './trail.ts'
 
 export type Topics = Pick<Facts, 'events' | 'routed' | 'dead' | 'cancelled' | 'recorded' | 'mistaken'> & {
   reported: OffsetRange[]
+  notices: Notice[]
 }
 
 export type Kafka = {
   /** @returns whether all records were settled within `ms`. If not, prints how many wait in which topics. */
   untilSettled(ms: number): Promise<boolean>
   topics(): Promise<Topics>
+  /** What control has remembered of each webhook, in the order of writing, by id. */
+  remembered(): Promise<NoticeFacts['remembered']>
   /** The topics of this kind, as named on the broker. */
   cut(topic: CutTopic): Promise<string[]>
   taken(topic: CutTopic, gone: readonly Gone[]): Promise<Cut[]>
@@ -48,6 +55,7 @@ export function openKafka({ env }: Pick<Sluice, 'env'>): Kafka {
   return {
     untilSettled: (ms) => untilSettled(connection, ms),
     topics: () => readTopics(connection, codec),
+    remembered: () => remembered(connection),
     async cut(topic) {
       return topic === 'retries'
         ? (await retryTopics(connection)).map(connection.named)
@@ -69,14 +77,16 @@ export function openKafka({ env }: Pick<Sluice, 'env'>): Kafka {
 
 async function readTopics(connection: Connection, codec: OpenCodec): Promise<Topics> {
   const events = new Set<string>()
+  const notices: Notice[] = []
   const routed = new Set<string>()
   const dead = new Set<string>()
   const cancelled = new Set<string>()
   const recorded = new Set<string>()
   const mistaken = new Set<string>()
-  await each(connection, EVENTS, await codec<Event>('event', EVENTS), ({ messageId }) =>
-    events.add(messageId),
-  )
+  await each(connection, EVENTS, await codec<Event>('event', EVENTS), (event) => {
+    if (event.sourceId === NOTICES) notices.push(noticeIn(event))
+    else events.add(event.messageId)
+  })
   const delivery = await codec<Delivery>('delivery', DELIVERIES)
   await each(connection, DELIVERIES, delivery, (one) => routed.add(pair(one)))
   await each(connection, DEAD, delivery, (one) => dead.add(pair(one)))
@@ -85,7 +95,8 @@ async function readTopics(connection: Connection, codec: OpenCodec): Promise<Top
     if (one.outcome === 'delivered') recorded.add(pair(one))
     if (one.outcome === 'delivered' && isOfAnother(one)) mistaken.add(pair(one))
   })
-  return { events, routed, dead, cancelled, recorded, mistaken, reported: await reported(connection) }
+  const settled = { routed, dead, cancelled, recorded, mistaken }
+  return { events, notices, ...settled, reported: await reported(connection) }
 }
 
 const retryTopics = async (connection: Connection): Promise<string[]> => [
@@ -146,6 +157,20 @@ async function unsettledRecords(connection: Connection): Promise<{ topic: string
     groups.map(async (of) => ({ topic: of.topic, records: await lag(connection, of) })),
   )
   return lags.filter(({ records }) => records > 0)
+}
+
+async function remembered(connection: Connection): Promise<NoticeFacts['remembered']> {
+  const announced = createAnnounced()
+  const found = new Map<string, State[]>()
+  function onChange(key: string, value: Buffer | undefined): void {
+    if (!announced.apply(key, value)) return
+    const id = key.slice(key.indexOf('/') + 1)
+    found.set(id, [...(found.get(id) ?? []), announcedState(announced.states, id)])
+  }
+  const table = await openTable({ connection, topic: TASKS, onChange, onFatal: () => {} })
+  await table.loaded
+  await table.close()
+  return found
 }
 
 async function reported(connection: Connection): Promise<OffsetRange[]> {

@@ -3,12 +3,19 @@ import type { Role } from '../settings/config-key.ts'
 import { afterEndOf, afterOutage, type TimedCut } from './account.ts'
 import { change, FIXED } from './destinations.ts'
 import type { Endpoint } from './endpoints.ts'
+import { hidesHealth, type Watch } from './notices.ts'
 import { type Fault, inWords, type Planned } from './plan.ts'
 import { say } from './program.ts'
 import type { Kafka } from './read.ts'
 import type { Sluice } from './sluice.ts'
 
-export type Targets = { sluice: Sluice; kafka: Kafka; endpoints: readonly Endpoint[]; cuts: TimedCut[] }
+export type Targets = {
+  sluice: Sluice
+  kafka: Kafka
+  watch: Watch
+  endpoints: readonly Endpoint[]
+  cuts: TimedCut[]
+}
 
 /** These run at their own times, the others one after another. */
 const BESIDE: readonly Fault['kind'][] = ['endpoint', 'step-clock']
@@ -25,7 +32,8 @@ export async function strikeAll(
       await sleep(Math.max(0, start + at - performance.now()))
       if (fault.kind !== 'endpoint') say(inWords(fault))
       struck.set(fault.kind, (struck.get(fault.kind) ?? 0) + 1)
-      await strike(fault, targets)
+      const ended = strike(fault, targets)
+      await (hidesHealth(fault) ? targets.watch.during(ended) : ended)
     }
   }
   await Promise.all([

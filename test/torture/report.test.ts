@@ -33,6 +33,7 @@ const run = {
   clients: 60,
   struck: new Map(),
   clocks: true,
+  notices: { notices: 0, seen: 0, repeated: 0, missing: { unannounced: [], again: [] } },
   settledMs: 1_400,
   deaths: 0,
 }

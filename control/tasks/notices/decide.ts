@@ -14,7 +14,7 @@ export type Observed = {
   health: Pick<WebhookHealth, 'state' | 'lastError' | 'lastDeliveredAt'>
 }
 
-type State = Trouble | 'healthy'
+export type State = Trouble | 'healthy'
 
 /** `since`: ms since 1970. */
 export type Change = Observed & { state: State; before: State; since: number }
