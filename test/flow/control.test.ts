@@ -353,7 +353,8 @@ describe('two control processes', () => {
     })
     const [cookie = ''] = signIn.headers.get('set-cookie')?.split(';') ?? []
     const answer = await fetch(`${await second.ready()}/api/session`, { headers: { cookie } })
-    expect(await answer.json()).toEqual({ who: 'view' })
+    const expiresAt = expect.stringMatching(/^\d{4}-.*Z$/)
+    expect(await answer.json()).toEqual({ who: 'view', workspaceId: null, expiresAt })
   })
 
   test('writes to different records all succeed', async () => {
