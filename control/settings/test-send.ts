@@ -85,9 +85,9 @@ export function testSendRoute(api: FastifyInstance, { settings, openPoster, log 
 
   async function test({ params: { id }, body, caller }: ApiRequest): Promise<ApiResponse> {
     const destination = visibleRecord(caller, settings.destinations, id)
-    if (!destination && caller.workspaceId !== undefined)
-      return refusalResponse({ code: 'not_found', what: `destination ${id}` })
-    const refusal = unread({ kind: 'destination' }, id, settings)
+    // to another workspace, an unreadable destination does not exist
+    const isHidden = !destination && caller.workspaceId !== undefined
+    const refusal = isHidden ? undefined : unread({ kind: 'destination' }, id, settings)
     if (refusal) return refusalResponse(refusal)
     if (!destination) return refusalResponse({ code: 'not_found', what: `destination ${id}` })
     const parsed = bodyShape.safeParse(body, { reportInput: true })

@@ -91,16 +91,16 @@ type BySource = By & { workspaceId: unknown; path: readonly PropertyKey[] }
 function sourceFaults(id: unknown, { workspaceId, facts, old, path }: BySource): Fault[] {
   if (workspaceId === undefined) return unknownSource(id, { facts, path })
   if (typeof id !== 'string' || facts.sources.get(id)?.workspaceId === workspaceId) return []
-  // nobody can read the workspace of an unreadable source
+  // the workspace of an unreadable source is unknown
   if (facts.unreadable.has(`source/${id}`) && old?.sourceIds.includes(id)) return []
   const message = `workspace ${workspaceId} has no source ${JSON.stringify(id)}: leave it out`
   return [{ pointer: pointer(path), code: 'unknown_source', message }]
 }
 
 function countFaults(workspaceId: unknown, { facts, old }: By): Fault[] {
-  if (workspaceId === undefined || old?.workspaceId === workspaceId) return []
-  const others = [...facts.destinations.values()].filter((each) => each.workspaceId === workspaceId)
-  if (others.length < MAX_DESTINATIONS) return []
-  const message = `workspace ${workspaceId} has ${others.length} destinations, and at most ${MAX_DESTINATIONS} are allowed: remove one first`
+  if (typeof workspaceId !== 'string' || old?.workspaceId === workspaceId) return []
+  const { size } = visibleTo({ workspaceId }, facts.destinations)
+  if (size < MAX_DESTINATIONS) return []
+  const message = `workspace ${workspaceId} has ${size} destinations, and at most ${MAX_DESTINATIONS} are allowed: remove one first`
   return [{ pointer: '/workspaceId', code: 'too_many', message }]
 }

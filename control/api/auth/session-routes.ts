@@ -81,7 +81,7 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
     DELETE: operation({
       summary: 'Sign out',
       description:
-        'Ends the session or workspace token in every control process within a second, for everyone who has it.',
+        'Ends the session or workspace token for everyone who uses it. Every control process knows within a second.',
       access: 'view',
       inWorkspace: true,
       responses: { 204: { description: 'Signed out.', headers: ['set-cookie'] } },

@@ -49,7 +49,7 @@ function stateIn(value: Buffer): Trouble | undefined {
 export const noticeId = (webhook: string): string => hashedId([webhook])
 
 /**
- * Each record of a state has a value of its own, as those of tasks do (`taskRecord`).
+ * Each record of a state has a unique value, like the records of tasks (`taskRecord`).
  * @param state undefined: the webhook is healthy, or was removed.
  */
 export const announcedRecord = (id: string, state: Trouble | undefined): OutRecord => ({

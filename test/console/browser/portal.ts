@@ -104,7 +104,7 @@ export function openPortal(on: () => Stage): void {
     expect(refused).toEqual([])
   })
 
-  test('every page of the portal asks only for what it may have', async () => {
+  test('no page of the portal sends a request that is refused', async () => {
     const { page } = await on().come({ as: 'nobody', colorScheme: 'dark' })
     const refused = refusals(page)
     await page.goto(await linkTo('acme', '/sources'))
