@@ -200,7 +200,7 @@ export function asTopicError(error: unknown): unknown {
   return new Error(`Kafka did not create topics: ${faults.join('; ')}`, { cause: error })
 }
 
-/** Options of p-retry for the steps of a start. Wrong settings are not retried. */
+/** Options of p-retry. Wrong settings are not retried. */
 export const whileAway = {
   retries: 8,
   minTimeout: 250,
@@ -209,14 +209,12 @@ export const whileAway = {
 }
 
 /**
- * Repeats a step of a start up to 8 times in half a minute: kafkajs gives up after 15 s, and at once if a broker resets
- * the connection while it asks for metadata.
+ * Repeats a step of a start up to 8 times, for two to three minutes in all: kafkajs itself gives up after 15 s, and at
+ * once if a broker resets the connection while it asks for metadata.
  * @param isClosed whether the client is no longer wanted.
  */
-export async function untilBack(step: () => Promise<void>, isClosed = () => false): Promise<void> {
-  await pRetry(step, {
+export const untilBack = <T>(step: () => Promise<T>, isClosed = () => false): Promise<T> =>
+  pRetry(step, {
     ...whileAway,
-    maxRetryTime: 30_000,
     shouldRetry: (context) => !isClosed() && whileAway.shouldRetry(context),
   })
-}

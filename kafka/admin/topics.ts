@@ -2,7 +2,7 @@ import type { ITopicConfig } from 'kafkajs'
 import pRetry from 'p-retry'
 import type { Connection, KafkaConfig } from '../client.ts'
 import { ConfigResourceTypes } from '../patches/kafkajs.ts'
-import { asConfigError, asTopicError, whileAway } from './failures.ts'
+import { asConfigError, asTopicError, untilBack } from './failures.ts'
 import { ADVISED_REPLICAS, spread, tooShort, wrongPolicy } from './topic-faults.ts'
 
 /** `name`: without prefix. */
@@ -38,7 +38,7 @@ export async function createTopics(
   const configs = topics.map((topic) => topicConfig(topic, connection, config))
   try {
     await connectTo(admin)
-    const existing = new Set(await pRetry(() => topicNames(admin), whileAway))
+    const existing = new Set(await untilBack(() => topicNames(admin)))
     const missing = configs.filter(({ topic }) => !existing.has(topic))
     if (missing.length > 0)
       await pRetry(() => admin.createTopics({ topics: missing, waitForLeaders: true }), {
@@ -53,9 +53,9 @@ export async function createTopics(
       minTimeout: 100,
       maxTimeout: 2_000,
     })
-    const { brokers } = await pRetry(() => answered(admin.describeCluster()), whileAway)
+    const { brokers } = await untilBack(() => answered(admin.describeCluster()))
     const existed = configs.filter(({ topic }) => existing.has(topic))
-    const settings = await pRetry(() => answered(settingsOfTopics(admin, existed)), whileAway)
+    const settings = await untilBack(() => answered(settingsOfTopics(admin, existed)))
     const losing = topics.flatMap(({ name, retention, requiredMs }) => {
       const topic = connection.named(name)
       const entries = settings.get(topic)?.entries
@@ -89,7 +89,7 @@ async function untilLed(
 
 async function connectTo(admin: Admin): Promise<void> {
   try {
-    await pRetry(() => admin.connect(), whileAway)
+    await untilBack(() => admin.connect())
   } catch (error) {
     throw asConfigError(error)
   }
@@ -116,7 +116,7 @@ export async function listTopics(connection: Connection): Promise<string[]> {
   const admin = connection.kafka.admin()
   try {
     await connectTo(admin)
-    const names = await pRetry(() => topicNames(admin), whileAway)
+    const names = await untilBack(() => topicNames(admin))
     return names.filter((name) => name.startsWith(connection.named(''))).map(connection.plain)
   } finally {
     await admin.disconnect()
@@ -201,7 +201,7 @@ async function spreadTables(admin: Admin, { topics, settings, connection }: Spre
     .map(({ name }) => connection.named(name))
     .filter((topic) => (settings.get(topic)?.partitions ?? 1) > 1)
   const faults = grown.map(async (topic) => {
-    const bounds = await pRetry(() => admin.fetchTopicOffsets(topic), whileAway)
+    const bounds = await untilBack(() => admin.fetchTopicOffsets(topic))
     return spread(topic, bounds) ?? []
   })
   return (await Promise.all(faults)).flat()

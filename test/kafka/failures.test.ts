@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import {
   asConfigError,
   asTopicError,
@@ -6,8 +6,11 @@ import {
   type Failure,
   settingsOf,
   settingsToLookAt,
+  untilBack,
 } from '../../kafka/admin/failures.ts'
 import { ConfigError } from '../../process/config-error.ts'
+
+afterEach(() => void vi.useRealTimers())
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -221,4 +224,18 @@ test('the error for topics that cannot be created names them and the reason', ()
   })
   const other = new Error('Connection timeout')
   expect(asTopicError(other)).toBe(other)
+})
+
+test('a step of a start waits for a Kafka that is away for a minute and a half', async () => {
+  vi.useFakeTimers()
+  const back = Date.now() + 90 * SECOND
+  // kafkajs itself tries for 15 s
+  const step = async () => {
+    if (Date.now() >= back) return 'connected'
+    await new Promise((resolve) => setTimeout(resolve, 15 * SECOND))
+    throw new Error('connect ECONNREFUSED 127.0.0.1:9092')
+  }
+  const started = untilBack(step)
+  await vi.advanceTimersByTimeAsync(3 * MINUTE)
+  await expect(started).resolves.toBe('connected')
 })
