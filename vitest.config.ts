@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './test/setup/longest-first.ts'
 import { hasJava, needingJava } from './test/setup/needs-java.ts'
+import { otherPart } from './test/setup/parts.ts'
 
 const real = [
   'test/flow/**/*.test.ts',
@@ -28,7 +29,7 @@ export default defineConfig({
         test: {
           name: 'pure',
           include: ['test/**/*.test.ts'],
-          exclude: real,
+          exclude: [...real, ...otherPart(process.env)],
           globalSetup: ['test/setup/scratch.ts'],
           isolate: false,
           // with both projects at once on two cores, a test that takes 2 s alone took 9 s
@@ -46,6 +47,7 @@ export default defineConfig({
           exclude: [
             ...(process.env.PICTURES ? [] : ['test/console/browser/pictures.test.ts']),
             ...(hasJava(process.env) ? [] : needingJava()),
+            ...otherPart(process.env),
           ],
           globalSetup: ['test/setup/scratch.ts', 'test/setup/kafka.ts'],
           setupFiles: ['test/setup/no-leaks.ts'],

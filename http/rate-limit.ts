@@ -22,7 +22,12 @@ export const SITE_TIMES = 8
 
 /** @param clock milliseconds, monotonic. */
 export function createNetworkLimit(limit: RateLimit, clock: () => number): NetworkLimit {
-  const buckets = new LRUCache<string, Bucket>({ max: MAX_NETWORKS })
+  // made for the first network, because it allocates room for all of them
+  let made: LRUCache<string, Bucket> | undefined
+  const buckets = () => {
+    made ??= new LRUCache({ max: MAX_NETWORKS })
+    return made
+  }
   const siteLimit = { perSecond: limit.perSecond * SITE_TIMES, burst: limit.burst * SITE_TIMES }
 
   function limitsOf(ip: string | undefined): { name: string; limit: RateLimit }[] {
@@ -32,7 +37,7 @@ export function createNetworkLimit(limit: RateLimit, clock: () => number): Netwo
   }
 
   function waitFor(limits: ReturnType<typeof limitsOf>, now: number): number | undefined {
-    const waits = limits.flatMap(({ name, limit }) => waitOf(buckets.get(name), { limit, now }) ?? [])
+    const waits = limits.flatMap(({ name, limit }) => waitOf(buckets().get(name), { limit, now }) ?? [])
     return waits.length === 0 ? undefined : Math.max(...waits)
   }
 
@@ -43,8 +48,8 @@ export function createNetworkLimit(limit: RateLimit, clock: () => number): Netwo
       const wait = waitFor(limits, now)
       if (wait !== undefined) return wait
       for (const { name, limit } of limits) {
-        const drawn = draw(buckets.get(name), { limit, cost, now })
-        if (drawn.passed) buckets.set(name, drawn.bucket)
+        const drawn = draw(buckets().get(name), { limit, cost, now })
+        if (drawn.passed) buckets().set(name, drawn.bucket)
       }
       return undefined
     },

@@ -6,7 +6,7 @@
 # 4 GB of memory. Also needs kubectl, helm, openssl and npm ci. Prints how many objects were accepted; exits with 1 if one was not.
 #
 # Objects of the Prometheus operator are left out, because no Go module here has its definitions. KEDA's are applied with KEDA's
-# definitions. `npm test` checks both.
+# definitions. `npm run test:slow` checks both.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 repo=$(cd "$here/../.." && pwd)

@@ -11,6 +11,7 @@ import {
 } from '../../console/src/views/rules/draft.ts'
 import { type ConditionDraft, newCondition, withOperator } from '../../console/src/views/rules/filter.ts'
 import { toLines, toOperand, toOperands, toText, typeHint } from '../../console/src/views/rules/operand.ts'
+import { codePoint } from '../helpers/code-point.ts'
 
 const draftOf = (rules: unknown) => {
   const draft = toDraft(rules)
@@ -25,7 +26,7 @@ const TOTAL = { path: 'properties.total', gte: 10 }
 const COUNTRY = { path: 'context.location.country', nin: ['US', 'CA', 1, null] }
 
 const operand = fc.oneof(
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: codePoint }),
   fc.double({ noNaN: true }),
   fc.boolean(),
   fc.constant(null),

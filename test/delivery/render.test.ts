@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { render } from '../../delivery/render.ts'
+import { codePoint } from '../helpers/code-point.ts'
 import { anEvent } from '../helpers/events.ts'
 import { aPoisonedName } from '../helpers/poison.ts'
 
@@ -132,7 +133,7 @@ test('every body equals the output of JSON.stringify', () => {
   const json = fc
     .dictionary(fc.string(), fc.jsonValue())
     .map((value) => JSON.stringify(JSON.parse(JSON.stringify(value))))
-  const text = fc.option(fc.string({ unit: 'binary' }).map((value) => value.toWellFormed()))
+  const text = fc.option(fc.string({ unit: codePoint }).map((value) => value.toWellFormed()))
   const type = fc.constantFrom('identify', 'track', 'page', 'screen', 'group', 'alias', 'delete')
   const event = fc.record({
     type,

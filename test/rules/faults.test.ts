@@ -13,6 +13,7 @@ import {
 } from '../../rules/faults.ts'
 import { patternCompilations } from '../../rules/pattern.ts'
 import { OPERATORS, REDACTIONS, rulesShape } from '../../rules/rules.ts'
+import { codePoint } from '../helpers/code-point.ts'
 import { anEvent } from '../helpers/events.ts'
 
 const faultsOf = (rules: unknown) => rulesFaults(rulesShape.parse(rules), ['rules'])
@@ -281,7 +282,7 @@ const hostile = fc.oneof(
     '['.repeat(900),
     `${'('.repeat(500)}${')'.repeat(500)}`,
   ),
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: codePoint }),
   fc.string({
     unit: fc.constantFrom('{', '}', '"', '|', ':', '[', ']', '(', ')', '*', '\\', 'a', '.', ' '),
     maxLength: 40,

@@ -6,6 +6,7 @@ import { compileRules } from '../../rules/compile.ts'
 import type { Rules } from '../../rules/rules.ts'
 import { compileShape } from '../../rules/shape.ts'
 import type { Event } from '../../schemas/event.ts'
+import { codePoint } from '../helpers/code-point.ts'
 import { anEvent } from '../helpers/events.ts'
 
 const order = anEvent({
@@ -219,8 +220,8 @@ const json = fc.jsonValue({ maxDepth: 3 })
 const events = fc
   .record({
     type: fc.constantFrom('identify', 'track', 'page', 'screen', 'group', 'alias', 'delete'),
-    event: fc.option(fc.string({ unit: 'binary' })),
-    userId: fc.option(fc.string({ unit: 'binary' })),
+    event: fc.option(fc.string({ unit: codePoint })),
+    userId: fc.option(fc.string({ unit: codePoint })),
     name: fc.option(fc.string()),
     properties: fc.option(fc.dictionary(fc.string(), json)),
     traits: fc.option(fc.dictionary(fc.string(), json)),

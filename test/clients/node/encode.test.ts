@@ -6,6 +6,7 @@ import { encode, idIn, isDeeper } from '../../../clients/node/encode.ts'
 import { AnalyticsError } from '../../../clients/node/errors.ts'
 import { accept } from '../../../ingest/call/accept.ts'
 import { boundOf } from '../../../ingest/call/json.ts'
+import { codePoint } from '../../helpers/code-point.ts'
 import { thrownBy } from './service.ts'
 
 const made = { messageId: 'made', timestamp: '2026-01-02T03:04:05.678Z' }
@@ -39,9 +40,9 @@ describe('a call', () => {
   })
 
   test('round-trips, with the reported number of bytes', () => {
-    const values = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ noUnicodeString: false }))
+    const values = fc.dictionary(fc.string({ unit: codePoint }), fc.jsonValue({ stringUnit: codePoint }))
     fc.assert(
-      fc.property(values, fc.string({ unit: 'binary', minLength: 1 }), (properties, event) => {
+      fc.property(values, fc.string({ unit: codePoint, minLength: 1 }), (properties, event) => {
         const encoded = encode('track', { userId: 'u1', event, properties }, made)
         expect(read(encoded)).toEqual(
           JSON.parse(JSON.stringify({ type: 'track', ...made, userId: 'u1', event, properties })),

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { CODES, type Code, statusOf } from '../../../ingest/answer.ts'
 import { ROUTES } from '../../../ingest/http/routes.ts'
+import { codePoint } from '../../helpers/code-point.ts'
 import { type FakeIngest, fakeIngest } from '../fake.ts'
 import { chunked, head, open, parseAnswers, type WireAnswer } from './wire.ts'
 
@@ -11,7 +12,7 @@ const call = fc.record(
   {
     type: fc.constantFrom('track', 'identify', 'nothing', 5),
     userId: fc.oneof(fc.string(), json),
-    event: fc.oneof(fc.string({ unit: 'binary' }), json),
+    event: fc.oneof(fc.string({ unit: codePoint }), json),
     properties: fc.oneof(fc.dictionary(fc.string(), json), json),
     context: fc.oneof(fc.dictionary(fc.string(), json), json),
     timestamp: fc.oneof(fc.date({ noInvalidDate: true }), json),

@@ -5,6 +5,7 @@ import { isMatch } from '../../../../control/activity/deliveries/search.ts'
 import { matchesStatus, statusShape } from '../../../../control/activity/records/query-fields.ts'
 import { subjectOf } from '../../../../control/activity/records/subject.ts'
 import { deliveryKey, deliveryOf } from '../../../../delivery/routing/routing.ts'
+import { codePoint } from '../../../helpers/code-point.ts'
 import { aDelivery, anEvent } from '../../../helpers/events.ts'
 
 test('the id of an entry names its place', () => {
@@ -19,8 +20,8 @@ test.each(['', 'd1', 'd1-', 'x1-2', 'd-1-2', 'd1-2 ', 'd1-1e3', 'd1-123456789012
 )
 
 describe('the subject of a delivery', () => {
-  const text = fc.string({ unit: 'binary', maxLength: 20 })
-  const id = fc.option(fc.string({ unit: 'binary', minLength: 1, maxLength: 20 }))
+  const text = fc.string({ unit: codePoint, maxLength: 20 })
+  const id = fc.option(fc.string({ unit: codePoint, minLength: 1, maxLength: 20 }))
   const properties = fc.option(fc.constantFrom('{}', '{"name":"P"}', '{"event":"E","a":{"name":"N"}}'))
   const event = fc.record({
     type: fc.constantFrom('track', 'page', 'screen', 'identify', 'group', 'alias', 'delete'),

@@ -9,6 +9,7 @@ import type { Attempt } from '../../../../schemas/attempt.ts'
 import type { Event } from '../../../../schemas/event.ts'
 import type { Rejected } from '../../../../schemas/rejected.ts'
 import { EVENTS, REJECTED } from '../../../../schemas/topics.ts'
+import { codePoint } from '../../../helpers/code-point.ts'
 import { anEvent } from '../../../helpers/events.ts'
 import { anAttempt } from '../../attempts-in-memory.ts'
 
@@ -329,7 +330,7 @@ describe('a call is shown', () => {
 
   test('live as in answers, whatever its objects are', () => {
     const object = fc.oneof(
-      fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()).map((value) => JSON.stringify(value)),
+      fc.dictionary(fc.string({ unit: codePoint }), fc.jsonValue()).map((value) => JSON.stringify(value)),
       fc.constantFrom(
         '{"a":\n1}',
         '{\r"a": "\u2028"}',
