@@ -23,6 +23,8 @@ type LinkProps = { /** Of a portal link. */ linkError: unknown }
 
 export function SignIn({ linkError }: LinkProps) {
   useDocumentTitle('Sign in - Sluice')
+  // most people with a link are customers, who have no control token
+  const [hasToken, setHasToken] = useState(!linkError)
   // signing in removes the form that had the focus
   useEffect(() => () => document.getElementById('main')?.focus({ preventScroll: true }), [])
   return (
@@ -39,7 +41,11 @@ export function SignIn({ linkError }: LinkProps) {
                 Sign in to Sluice
               </Title>
             </Group>
-            <TokenForm linkError={linkError} />
+            {hasToken ? (
+              <TokenForm linkError={linkError} />
+            ) : (
+              <BrokenLink linkError={linkError} onToken={() => setHasToken(true)} />
+            )}
           </Stack>
         </Paper>
       </Center>
@@ -85,6 +91,18 @@ function NewLink({ linkError }: LinkProps) {
       <LinkError linkError={linkError} />
       <Button onClick={() => void refetch()} loading={isFetching} data-autofocus>
         Continue
+      </Button>
+    </>
+  )
+}
+
+function BrokenLink({ linkError, onToken }: LinkProps & { onToken: () => void }) {
+  return (
+    <>
+      <LinkError linkError={linkError} />
+      <Text size="sm">Ask the person or app that gave you the link for a new one.</Text>
+      <Button variant="default" onClick={onToken}>
+        Sign in with a control token
       </Button>
     </>
   )

@@ -236,9 +236,12 @@ export function openPortal(on: () => Stage): void {
     await page.goto(`/#token=${token}`)
     await page.getByText('This link does not work').waitFor()
     await page.getByText('This token is not valid').waitFor()
-    await page.getByRole('textbox', { name: 'Control token' }).waitFor()
+    await page.getByText('for a new one').waitFor()
+    expect(await page.getByRole('textbox', { name: 'Control token' }).count()).toBe(0)
     expect(new URL(page.url()).hash).toBe('')
     await shoot(page, 'portal-not-valid')
+    await page.getByRole('button', { name: 'Sign in with a control token' }).click()
+    await page.getByRole('textbox', { name: 'Control token' }).waitFor()
     // links of operators do not sign in
     await page.goto('/#token=test-admin-token-0123456789')
     await page.getByRole('textbox', { name: 'Control token' }).waitFor()

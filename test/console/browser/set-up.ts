@@ -231,6 +231,7 @@ export function setUp(on: () => Stage): void {
     const { page } = await on().come()
     await describeSource(page, 'Alarms', 'Notices from Sluice')
     await page.getByText('All other calls get 403').waitFor()
+    expect(await page.getByRole('textbox', { name: 'Workspace' }).count()).toBe(0)
     await page.getByRole('button', { name: 'Create source' }).click()
     await page.getByRole('heading', { name: 'Notices from Sluice' }).waitFor()
     await page.getByText('No calls yet').waitFor()
@@ -238,6 +239,7 @@ export function setUp(on: () => Stage): void {
     await page.getByRole('tab', { name: 'Settings' }).click()
     await page.getByRole('textbox', { name: 'Name' }).waitFor()
     expect(await page.getByRole('button', { name: /write key/i }).count()).toBe(0)
+    expect(await page.getByRole('textbox', { name: 'Workspace' }).count()).toBe(0)
     expect(await page.getByText('Max. calls/s').count()).toBe(0)
   })
 

@@ -10,6 +10,9 @@ const KINDS = [
   { value: 'notices', label: 'Notices from Sluice' },
 ]
 
+/** Notices name the webhooks of all workspaces. */
+export const mayHaveWorkspace = (kind: Kind): boolean => kind !== 'notices'
+
 type KindProps = { value: Kind; onChange: (kind: Kind) => void }
 
 export function KindField({ value, onChange }: KindProps) {

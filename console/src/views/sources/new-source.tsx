@@ -5,7 +5,7 @@ import { fieldError, withoutCorrected } from '../../api/client/errors.ts'
 import { useCreateSource } from '../../api/sources.ts'
 import { CreateDialog } from '../../ui/form/create-dialog.tsx'
 import { WorkspaceField } from '../workspaces.tsx'
-import { type Kind, KindField } from './kind-field.tsx'
+import { type Kind, KindField, mayHaveWorkspace } from './kind-field.tsx'
 
 export function NewSource({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   const [name, setName] = useState('')
@@ -23,7 +23,11 @@ export function NewSource({ opened, onClose }: { opened: boolean; onClose: () =>
   const [, go] = useLocation()
   const submit = () =>
     create.mutate(
-      { name, ...(kind !== 'server' && { kind }), ...(workspaceId && { workspaceId }) },
+      {
+        name,
+        ...(kind !== 'server' && { kind }),
+        ...(mayHaveWorkspace(kind) && workspaceId && { workspaceId }),
+      },
       { onSuccess: ({ id }) => go(`/sources/${id}`) },
     )
   return (
@@ -45,7 +49,9 @@ export function NewSource({ opened, onClose }: { opened: boolean; onClose: () =>
         data-autofocus
       />
       <KindField value={kind} onChange={setKind} />
-      <WorkspaceField value={workspaceId} onChange={setWorkspaceId} error={error} />
+      {mayHaveWorkspace(kind) && (
+        <WorkspaceField value={workspaceId} onChange={setWorkspaceId} error={error} />
+      )}
     </CreateDialog>
   )
 }

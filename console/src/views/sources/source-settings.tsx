@@ -7,7 +7,7 @@ import { type Edited, Editing } from '../../ui/form/editing.tsx'
 import { Form } from '../../ui/form/form.tsx'
 import { Panel } from '../../ui/layout/page.tsx'
 import { WorkspaceField } from '../workspaces.tsx'
-import { type Kind, KindField } from './kind-field.tsx'
+import { type Kind, KindField, mayHaveWorkspace } from './kind-field.tsx'
 import { WriteKey } from './write-key.tsx'
 
 export function SourceSettings({ source }: { source: Source }) {
@@ -73,7 +73,7 @@ function toReplacement(base: Source, draft: Draft) {
     name,
     enabled,
     ...(kind !== 'server' && { kind }),
-    ...(workspaceId && { workspaceId }),
+    ...(workspaceId && (mayHaveWorkspace(kind) || base.workspaceId) && { workspaceId }),
     ...(ip !== 'full' && { ip }),
     ...(!dropsDuplicates && { dedup: 'off' as const }),
     ...(isLimited && { rateLimit }),
@@ -127,12 +127,14 @@ function GeneralFields({ draft, change, error, isInWorkspace }: Fields & { isInW
         onChange={(event) => change({ enabled: event.currentTarget.checked })}
       />
       <KindField value={kind} onChange={(kind) => change({ kind })} />
-      <WorkspaceField
-        value={workspaceId}
-        onChange={(workspaceId) => change({ workspaceId })}
-        isFixed={isInWorkspace}
-        error={error}
-      />
+      {(mayHaveWorkspace(kind) || isInWorkspace) && (
+        <WorkspaceField
+          value={workspaceId}
+          onChange={(workspaceId) => change({ workspaceId })}
+          isFixed={isInWorkspace}
+          error={error}
+        />
+      )}
       <NativeSelect
         label="IP addresses"
         description="How much of context.ip is stored, even if a call sets it."
