@@ -22,7 +22,7 @@ export const SITE_TIMES = 8
 
 /** @param clock milliseconds, monotonic. */
 export function createNetworkLimit(limit: RateLimit, clock: () => number): NetworkLimit {
-  // made for the first network, because it allocates room for all of them
+  // created for the first network, because it allocates room for MAX_NETWORKS at once
   let made: LRUCache<string, Bucket> | undefined
   const buckets = () => {
     made ??= new LRUCache({ max: MAX_NETWORKS })

@@ -1,4 +1,4 @@
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import {
   asConfigError,
   asTopicError,
@@ -226,16 +226,31 @@ test('the error for topics that cannot be created names them and the reason', ()
   expect(asTopicError(other)).toBe(other)
 })
 
-test('a step of a start waits for a Kafka that is away for a minute and a half', async () => {
-  vi.useFakeTimers()
-  const back = Date.now() + 90 * SECOND
-  // kafkajs itself tries for 15 s
-  const step = async () => {
-    if (Date.now() >= back) return 'connected'
-    await new Promise((resolve) => setTimeout(resolve, 15 * SECOND))
-    throw new Error('connect ECONNREFUSED 127.0.0.1:9092')
+describe('a step of a start', () => {
+  /** @param tryMs how long a try takes that fails. */
+  function startWith({ tryMs, awayMs }: { tryMs: number; awayMs: number }) {
+    vi.useFakeTimers()
+    const back = performance.now() + awayMs
+    return untilBack(async () => {
+      if (performance.now() >= back) return 'connected'
+      await new Promise((resolve) => setTimeout(resolve, tryMs))
+      throw new Error('connect ECONNREFUSED 127.0.0.1:9092')
+    })
   }
-  const started = untilBack(step)
-  await vi.advanceTimersByTimeAsync(3 * MINUTE)
-  await expect(started).resolves.toBe('connected')
+
+  test.each([
+    ['refuses connections', 15 * SECOND],
+    ['resets connections', 0],
+  ])('succeeds if Kafka, which %s, is back after a minute and a half', async (_, tryMs) => {
+    const started = startWith({ tryMs, awayMs: 90 * SECOND })
+    await vi.advanceTimersByTimeAsync(2 * MINUTE)
+    await expect(started).resolves.toBe('connected')
+  })
+
+  test('fails after two minutes without Kafka', async () => {
+    const started = startWith({ tryMs: 0, awayMs: 10 * MINUTE })
+    const outcome = expect(started).rejects.toThrow('ECONNREFUSED')
+    await vi.advanceTimersByTimeAsync(2 * MINUTE + SECOND)
+    await outcome
+  })
 })

@@ -1,6 +1,6 @@
 import { globSync } from 'node:fs'
 
-/** Of the tests with Kafka, those of an event's way and of both promises. */
+/** The path of an event, crashes, an outage, the isolation of webhooks. All other files in `test/flow/` are slow. */
 export const CORE_FLOWS = [
   'deliverer.crash',
   'deliverer.isolation',
@@ -14,7 +14,7 @@ export const CORE_FLOWS = [
   'shared',
 ].map((name) => `test/flow/${name}.test.ts`)
 
-/** Other tests that start brokers, browsers, compilers or package managers. */
+/** Slow tests outside `test/flow/`. Most start brokers, browsers, compilers or package managers. */
 export const SLOW = [
   'test/bench/command-line.test.ts',
   'test/ci/',
@@ -34,7 +34,7 @@ export const SLOW = [
 const isSlow = (file: string) =>
   file.startsWith('test/flow/') ? !CORE_FLOWS.includes(file) : SLOW.some((path) => file.startsWith(path))
 
-/** @returns the test files that do not belong to the part `TESTS`; none without it. */
+/** @returns the test files outside the part that `TESTS` names; none if it is not set. */
 export function otherPart({ TESTS }: NodeJS.ProcessEnv): string[] {
   if (TESTS === undefined) return []
   if (TESTS !== 'core' && TESTS !== 'slow') throw new Error(`TESTS must be core or slow, but is ${TESTS}`)

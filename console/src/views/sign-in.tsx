@@ -13,6 +13,7 @@ import {
 } from '@mantine/core'
 import { useDocumentTitle } from '@mantine/hooks'
 import { type FormEvent, useEffect, useState } from 'react'
+import { ApiError } from '../api/client/errors.ts'
 import type { Session } from '../api/client/query-client.ts'
 import { useSession, useSignIn } from '../api/session.ts'
 import { SchemeToggle } from '../shell/scheme-toggle.tsx'
@@ -23,8 +24,8 @@ type LinkProps = { /** Of a portal link. */ linkError: unknown }
 
 export function SignIn({ linkError }: LinkProps) {
   useDocumentTitle('Sign in - Sluice')
-  // most people with a link are customers, who have no control token
-  const [hasToken, setHasToken] = useState(!linkError)
+  // most people who open a link are customers, who have no control token
+  const [showsForm, setShowsForm] = useState(!linkError)
   // signing in removes the form that had the focus
   useEffect(() => () => document.getElementById('main')?.focus({ preventScroll: true }), [])
   return (
@@ -41,10 +42,10 @@ export function SignIn({ linkError }: LinkProps) {
                 Sign in to Sluice
               </Title>
             </Group>
-            {hasToken ? (
+            {showsForm ? (
               <TokenForm linkError={linkError} />
             ) : (
-              <BrokenLink linkError={linkError} onToken={() => setHasToken(true)} />
+              <BrokenLink linkError={linkError} onToken={() => setShowsForm(true)} />
             )}
           </Stack>
         </Paper>
@@ -96,11 +97,18 @@ function NewLink({ linkError }: LinkProps) {
   )
 }
 
+/** Otherwise, the same link may work later. */
+const isRefused = (error: unknown) => error instanceof ApiError && error.status === 401
+
 function BrokenLink({ linkError, onToken }: LinkProps & { onToken: () => void }) {
   return (
     <>
       <LinkError linkError={linkError} />
-      <Text size="sm">Ask the person or app that gave you the link for a new one.</Text>
+      <Text size="sm">
+        {isRefused(linkError)
+          ? 'Ask the person or app that gave you the link for a new one.'
+          : 'Open the link again in a minute.'}
+      </Text>
       <Button variant="default" onClick={onToken}>
         Sign in with a control token
       </Button>

@@ -10,7 +10,7 @@ const KINDS = [
   { value: 'notices', label: 'Notices from Sluice' },
 ]
 
-/** Notices name the webhooks of all workspaces. */
+/** Notices cannot: they name the webhooks of all workspaces. */
 export const mayHaveWorkspace = (kind: Kind): boolean => kind !== 'notices'
 
 type KindProps = { value: Kind; onChange: (kind: Kind) => void }

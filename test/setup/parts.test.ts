@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { CORE_FLOWS, otherPart, SLOW } from '../setup/parts.ts'
+import { CORE_FLOWS, otherPart, SLOW } from './parts.ts'
 
-test('what the core tests and the slow tests name exists', () => {
+test('every file and folder that the parts name exists', () => {
   expect([...CORE_FLOWS, ...SLOW].filter((path) => !existsSync(path))).toEqual([])
 })
 
-test('each part leaves out the files of the other, and without a part none is left out', () => {
+test('every file is in a part, and a run without a part leaves none out', () => {
   const [slow, core] = [otherPart({ TESTS: 'core' }), otherPart({ TESTS: 'slow' })]
   expect(slow).toContain('test/flow/cluster.test.ts')
   expect(core).toContain('test/flow/shared.test.ts')
@@ -14,6 +14,6 @@ test('each part leaves out the files of the other, and without a part none is le
   expect(otherPart({})).toEqual([])
 })
 
-test('another part is refused', () => {
+test('an unknown part is refused', () => {
   expect(() => otherPart({ TESTS: 'fast' })).toThrow('TESTS must be core or slow, but is fast')
 })
