@@ -200,22 +200,21 @@ export function asTopicError(error: unknown): unknown {
   return new Error(`Kafka did not create topics: ${faults.join('; ')}`, { cause: error })
 }
 
-/** Options of p-retry, without its limits. Wrong settings are not retried. */
+/** Options of p-retry. Wrong settings are not retried. */
 export const whileAway = {
+  retries: 8,
   minTimeout: 250,
   maxTimeout: 4_000,
   shouldRetry: ({ error }: { error: Error }) => settingsOf(error.message) === undefined,
 }
 
 /**
- * Retries a step of a start for two minutes: kafkajs itself gives up after 15 s, and at once if a broker resets the
- * connection while it asks for metadata. The last try may go beyond: if nothing answers at all, it takes 100 s.
+ * Retries a step of a start up to 8 times. This takes two to three minutes if connections are refused, because kafkajs
+ * itself gives up after 15 s, but only 20 s if a broker resets them while kafkajs asks for metadata.
  * @param isClosed whether the client is no longer wanted.
  */
 export const untilBack = <T>(step: () => Promise<T>, isClosed = () => false): Promise<T> =>
   pRetry(step, {
     ...whileAway,
-    retries: Number.POSITIVE_INFINITY,
-    maxRetryTime: 120_000,
     shouldRetry: (context) => !isClosed() && whileAway.shouldRetry(context),
   })

@@ -27,7 +27,7 @@ export type Found = { differences: string[]; losing: string[]; brokers: number }
 
 /**
  * Creates missing topics. Several processes may do so at once.
- * @throws when Kafka cannot be reached for two minutes or longer; ConfigError when it refuses access.
+ * @throws when Kafka refuses connections for two to three minutes; ConfigError when it refuses access.
  */
 export async function createTopics(
   connection: Connection,

@@ -79,7 +79,7 @@ async function loseKafka(): Promise<void> {
   flood = await Promise.all(flooding)
   overtaken = await Promise.all(waiting)
   toldWhenAway = (await sluice.api('get', 'status')).body
-  // they wait for two minutes, longer than the rest of the outage
+  // they wait for over two minutes, longer than the rest of the outage
   openedWhenAway = partitionsOfEvents()
   openedWhenAway.catch(() => undefined) // the test awaits it
   await end
