@@ -23,11 +23,7 @@ export const SITE_TIMES = 8
 /** @param clock milliseconds, monotonic. */
 export function createNetworkLimit(limit: RateLimit, clock: () => number): NetworkLimit {
   // created for the first network, because it allocates room for MAX_NETWORKS at once
-  let made: LRUCache<string, Bucket> | undefined
-  const buckets = () => {
-    made ??= new LRUCache({ max: MAX_NETWORKS })
-    return made
-  }
+  let buckets: LRUCache<string, Bucket> | undefined
   const siteLimit = { perSecond: limit.perSecond * SITE_TIMES, burst: limit.burst * SITE_TIMES }
 
   function limitsOf(ip: string | undefined): { name: string; limit: RateLimit }[] {
@@ -37,7 +33,7 @@ export function createNetworkLimit(limit: RateLimit, clock: () => number): Netwo
   }
 
   function waitFor(limits: ReturnType<typeof limitsOf>, now: number): number | undefined {
-    const waits = limits.flatMap(({ name, limit }) => waitOf(buckets().get(name), { limit, now }) ?? [])
+    const waits = limits.flatMap(({ name, limit }) => waitOf(buckets?.get(name), { limit, now }) ?? [])
     return waits.length === 0 ? undefined : Math.max(...waits)
   }
 
@@ -47,9 +43,10 @@ export function createNetworkLimit(limit: RateLimit, clock: () => number): Netwo
       const [limits, now] = [limitsOf(ip), clock()]
       const wait = waitFor(limits, now)
       if (wait !== undefined) return wait
+      buckets ??= new LRUCache({ max: MAX_NETWORKS })
       for (const { name, limit } of limits) {
-        const drawn = draw(buckets().get(name), { limit, cost, now })
-        if (drawn.passed) buckets().set(name, drawn.bucket)
+        const drawn = draw(buckets.get(name), { limit, cost, now })
+        if (drawn.passed) buckets.set(name, drawn.bucket)
       }
       return undefined
     },
