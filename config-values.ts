@@ -51,6 +51,42 @@ export const ladder = list.transform((delays, ctx) => {
   return rungs
 })
 
+/** One member of an allow list for single sign-on. */
+export type Claim = { name: string; value: string }
+
+const PERSON = /^(?<email>[^\s@=]*@[^\s@=]+)$|^(?<name>[\w:./-]+)=(?<value>\S(?:.*\S)?)$/
+
+export const people = list.transform((texts, ctx) =>
+  texts.flatMap((text): Claim[] => {
+    const { email, name, value } = PERSON.exec(text)?.groups ?? {}
+    if (email) return [{ name: 'email', value: email }]
+    if (name && value) return [{ name, value }]
+    ctx.addIssue(`"${text}" is not an email address, an @domain or a claim such as groups=platform`)
+    return []
+  }),
+)
+
+/** Of OAuth 2.0 (RFC 6749, 3.3). Without `openid`, a provider sends no ID token. */
+export const scopes = z
+  .string()
+  .regex(/^[!#-[\]-~]+( [!#-[\]-~]+)*$/, 'must be names with single spaces between them')
+  .refine((text) => text.split(' ').includes('openid'), 'must include openid')
+
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
+
+/** Codes and tokens pass through it. */
+export const safeUrl = z.string().refine((text) => {
+  const { protocol, hostname = '' } = URL.parse(text) ?? {}
+  return protocol === 'https:' || (protocol === 'http:' && LOOPBACK.has(hostname))
+}, 'must be a URL that begins with https://, or with http:// on localhost')
+
+export const origin = safeUrl
+  .refine(
+    (text) => /^https?:\/\/[^/?#@]+\/?$/.test(text),
+    'must have no path: the console needs a host of its own',
+  )
+  .transform((text) => new URL(text).origin)
+
 const UNITS = { MB: 1024 ** 2, GB: 1024 ** 3, TB: 1024 ** 4 }
 
 export const bytes = z.string().transform((text, ctx) => {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import {
   brokers,
@@ -9,10 +10,14 @@ import {
   keys,
   ladder,
   oneOf,
+  origin,
+  people,
   port,
   ports,
   privateCidrs,
   proxies,
+  safeUrl,
+  scopes,
   token,
   whole,
 } from './config-values.ts'
@@ -75,6 +80,15 @@ const environment = z.object({
   /** One with all rights, one read-only. */
   CONTROL_TOKEN: token.optional(),
   CONTROL_VIEW_TOKEN: token.optional(),
+  /** Single sign-on with OpenID Connect. The provider sends browsers back to CONSOLE_URL. */
+  OIDC_ISSUER: safeUrl.optional(),
+  OIDC_CLIENT_ID: z.string().optional(),
+  OIDC_CLIENT_SECRET: z.string().optional(),
+  OIDC_SCOPE: scopes.default('openid email profile'),
+  CONSOLE_URL: origin.optional(),
+  /** Email addresses, @domains and claims (name=value) of those who may do everything, or only read. */
+  OIDC_ADMINS: people.default([]),
+  OIDC_VIEWERS: people.default([]),
   /** The first encrypts secrets and signs settings; all decrypt and verify. */
   CONFIG_KEY: keys,
   /** `accept` only during an upgrade from unsigned settings, which anyone who can write to the topic can make. */
@@ -146,7 +160,7 @@ function tree(env: z.infer<typeof environment>, role: Role, traces: TraceSetting
       caFile: env.SCHEMA_REGISTRY_CA,
     },
     configKeys: keysFor(role, env.CONFIG_KEY, env.UNSIGNED_SETTINGS === 'accept'),
-    tokens: { admin: env.CONTROL_TOKEN ?? '', view: env.CONTROL_VIEW_TOKEN },
+    ...signIn(env, role),
     dedupWindowMs: env.DEDUP_WINDOW,
     noticeDelayMs: env.NOTICE_DELAY,
     egress: {
@@ -163,6 +177,20 @@ function tree(env: z.infer<typeof environment>, role: Role, traces: TraceSetting
       idleConnections: env.DELIVERY_IDLE_CONNECTIONS,
     },
     traces,
+  }
+}
+
+function signIn(env: z.infer<typeof environment>, role: Role) {
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = env
+  const { OIDC_SCOPE: scope, OIDC_ADMINS: admins, OIDC_VIEWERS: viewers, CONSOLE_URL: consoleUrl } = env
+  const tokens = { admin: env.CONTROL_TOKEN ?? '', view: env.CONTROL_VIEW_TOKEN }
+  if (role !== 'control' || !issuer || !clientId || !clientSecret || !consoleUrl)
+    return { tokens, oidc: undefined }
+  const settings = JSON.stringify([issuer, clientId, consoleUrl, admins, viewers])
+  const singleSignOn = createHash('sha256').update(settings).digest('base64url')
+  return {
+    tokens: { ...tokens, singleSignOn },
+    oidc: { issuer, clientId, clientSecret, scope, consoleUrl, admins, viewers },
   }
 }
 
@@ -189,7 +217,7 @@ export function readConfig(env: Record<string, string | undefined>, role: Role):
   const parsed = environment.safeParse(given)
   const traces = readTraces(given, role)
   const faults = parsed.success
-    ? rules(parsed.data)
+    ? [...rules(parsed.data), ...(role === 'control' ? signOnFaults(parsed.data) : [])]
     : parsed.error.issues.map((issue) => describe(issue, given))
   if (role === 'control' && !given.CONTROL_TOKEN) faults.push('CONTROL_TOKEN: not set')
   for (const key of parsed.data?.CONFIG_KEY ?? [])
@@ -227,5 +255,19 @@ function rules(env: z.infer<typeof environment>): string[] {
     faults.push(
       `RETRY_WINDOW: at most ${hours(DELIVERIES_RETENTION - OUTAGE_MS)}: deliveries are kept for ${hours(DELIVERIES_RETENTION)}, which leaves ${hours(OUTAGE_MS)} for an outage`,
     )
+  return faults
+}
+
+const SIGN_ON = ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'CONSOLE_URL'] as const
+
+function signOnFaults(env: z.infer<typeof environment>): string[] {
+  const { OIDC_ISSUER: issuer, OIDC_ADMINS: admins, OIDC_VIEWERS: viewers } = env
+  if (!issuer)
+    return ([...SIGN_ON, 'OIDC_ADMINS', 'OIDC_VIEWERS'] as const)
+      .filter((name) => (env[name]?.length ?? 0) > 0)
+      .map((name) => `${name}: has no effect without OIDC_ISSUER`)
+  const faults = SIGN_ON.filter((name) => !env[name]).map((name) => `${name}: OIDC_ISSUER needs it`)
+  if (admins.length + viewers.length === 0)
+    faults.push('OIDC_ADMINS, OIDC_VIEWERS: list who may sign in, in at least one of them')
   return faults
 }

@@ -16,6 +16,7 @@ import { withAuditTopic } from './api/audit.ts'
 import { guard } from './api/auth/guard.ts'
 import { sessionRoutes } from './api/auth/session-routes.ts'
 import { createSessions, type EndedSessions } from './api/auth/sessions.ts'
+import { type SingleSignOnParts, singleSignOnRoutes } from './api/auth/single-sign-on.ts'
 import { createTokenCheck, logWrongTokens, type TokenLimits, type Tokens } from './api/auth/tokens.ts'
 import { workspaceTokenRoutes } from './api/auth/workspace-tokens.ts'
 import { type ConsoleParts, consoleRoutes } from './api/console.ts'
@@ -53,6 +54,7 @@ export type AppParts = RouteParts &
   DocsParts & {
     auditProducer: Pick<Producer, 'produce'>
     tokens: Tokens
+    oidc: SingleSignOnParts['oidc']
     tokenLimits: TokenLimits
     endedSessions: Pick<EndedSessions, 'has'>
     /** CIDRs of proxies whose headers are trusted. */
@@ -143,6 +145,7 @@ function apiRoutes(api: FastifyInstance, parts: AppParts, operations: readonly R
   backupRoutes(api, parts)
   activityRoutes(api, parts)
   sessionRoutes(api, { ...parts, checkToken, sessions })
+  singleSignOnRoutes(api, { ...parts, sessions })
   workspaceTokenRoutes(api, { ...parts, sessions })
   openapiRoute(api, operations)
 }

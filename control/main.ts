@@ -69,11 +69,11 @@ async function openSettings({ config, connection, closing, onFatal }: Context) {
 }
 
 function configured({ config, closing, log }: Context, ca: ReturnType<typeof trustedRoots>) {
-  const { configKeys: keys, tokens, trustProxy, ingest, delivery } = config
+  const { configKeys: keys, tokens, oidc, trustProxy, ingest, delivery } = config
   const egress = closing.adopt(createEgress({ ...config.egress, log }), close)
   const openPoster = () => createPoster({ limitMs: delivery.responseTimeoutMs, egress, ca })
   const tokenLimits = createTokenLimits(() => performance.now())
-  return { keys, tokens, trustProxy, ingest, ladder: delivery, egress, openPoster, tokenLimits }
+  return { keys, tokens, oidc, trustProxy, ingest, ladder: delivery, egress, openPoster, tokenLimits }
 }
 
 function limitsOf({ delivery }: Context['config'], retention: Retention): ConsoleLimits {

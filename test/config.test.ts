@@ -292,3 +292,90 @@ describe('keys and tokens that are easy to guess', () => {
     }
   })
 })
+
+describe('single sign-on', () => {
+  const control = { ...least, CONTROL_TOKEN: 'a-token-of-20-letters' }
+  const given = {
+    ...control,
+    OIDC_ISSUER: 'https://id.example.com/realms/main',
+    OIDC_CLIENT_ID: 'sluice',
+    OIDC_CLIENT_SECRET: 'client-secret',
+    CONSOLE_URL: 'https://Sluice.example.com/',
+    OIDC_ADMINS: 'ann@example.com, groups=platform team',
+    OIDC_VIEWERS: '@example.com,https://example.com/roles=viewer=1',
+  }
+
+  test('is off by default', () => {
+    expect(readConfig(control, 'control')).toMatchObject({
+      oidc: undefined,
+      tokens: { admin: control.CONTROL_TOKEN },
+    })
+    expect(readConfig(control, 'control').tokens).not.toHaveProperty('singleSignOn')
+  })
+
+  test('lists people by email address, domain and claim', () => {
+    expect(readConfig(given, 'control').oidc).toEqual({
+      issuer: 'https://id.example.com/realms/main',
+      clientId: 'sluice',
+      clientSecret: 'client-secret',
+      scope: 'openid email profile',
+      consoleUrl: 'https://sluice.example.com',
+      admins: [
+        { name: 'email', value: 'ann@example.com' },
+        { name: 'groups', value: 'platform team' },
+      ],
+      viewers: [
+        { name: 'email', value: '@example.com' },
+        { name: 'https://example.com/roles', value: 'viewer=1' },
+      ],
+    })
+  })
+
+  test('concerns only control: other processes may have parts of its settings', () => {
+    const { OIDC_CLIENT_SECRET: _, ...shared } = given
+    for (const role of ['ingest', 'router', 'deliverer'] as const) {
+      expect(faults(shared, role)).toEqual([])
+      expect(readConfig(given, role).oidc).toBeUndefined()
+    }
+  })
+
+  test('tells sessions apart by what decides who may sign in, but not by the secret', () => {
+    const markOf = (env: object) => readConfig({ ...given, ...env }, 'control').tokens
+    expect(markOf({ OIDC_CLIENT_SECRET: 'another' })).toEqual(markOf({}))
+    const others = [
+      { OIDC_ADMINS: 'ann@example.com' },
+      { OIDC_VIEWERS: '' },
+      { OIDC_ISSUER: 'https://id.example.com' },
+    ]
+    for (const other of [...others, { OIDC_CLIENT_ID: 'other' }])
+      expect(markOf(other)).not.toEqual(markOf({}))
+  })
+
+  test.each([
+    [
+      { OIDC_ISSUER: '' },
+      ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'CONSOLE_URL', 'OIDC_ADMINS', 'OIDC_VIEWERS'],
+    ],
+    [{ OIDC_CLIENT_ID: '', OIDC_CLIENT_SECRET: '' }, ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET']],
+    [{ CONSOLE_URL: '' }, ['CONSOLE_URL']],
+    [{ OIDC_ADMINS: '', OIDC_VIEWERS: '' }, ['OIDC_ADMINS, OIDC_VIEWERS']],
+    [{ OIDC_ADMINS: 'ann' }, ['OIDC_ADMINS']],
+    [{ OIDC_ADMINS: 'ann@' }, ['OIDC_ADMINS']],
+    [{ OIDC_ADMINS: 'groups=' }, ['OIDC_ADMINS']],
+    [{ OIDC_ISSUER: 'http://id.example.com' }, ['OIDC_ISSUER']],
+    [{ CONSOLE_URL: 'http://sluice.example.com' }, ['CONSOLE_URL']],
+    [{ CONSOLE_URL: 'https://example.com/sluice' }, ['CONSOLE_URL']],
+    [{ CONSOLE_URL: 'https://me@example.com' }, ['CONSOLE_URL']],
+    [{ OIDC_SCOPE: 'email' }, ['OIDC_SCOPE']],
+    [{ OIDC_SCOPE: 'openid  email' }, ['OIDC_SCOPE']],
+  ])('refuses %o', (env, named) => {
+    expect(faults({ ...given, ...env }, 'control').map((fault) => fault.split(':')[0])).toEqual(named)
+  })
+
+  test.each(['http://localhost:8081', 'http://127.0.0.1:8081', 'http://[::1]:8081'])(
+    'allows %s',
+    (CONSOLE_URL) => {
+      expect(readConfig({ ...given, CONSOLE_URL }, 'control').oidc).toMatchObject({ consoleUrl: CONSOLE_URL })
+    },
+  )
+})

@@ -12,7 +12,9 @@ import { SignIn, SignInAgain } from './views/sign-in.tsx'
 // the sign-in page does not need it
 const Shell = lazy(async () => ({ default: (await import('./shell/shell.tsx')).Shell }))
 
-export function App({ link }: { link: PortalLink | undefined }) {
+type AppProps = { link: PortalLink | undefined /** Of single sign-on. */; signOnError: string | undefined }
+
+export function App({ link, signOnError }: AppProps) {
   const session = useSession()
   const { question, isOpening, error } = usePortalLink(link, session.data)
   const [path] = useLocation()
@@ -36,7 +38,7 @@ export function App({ link }: { link: PortalLink | undefined }) {
         </Suspense>
       </Boundary>
     )
-  if (session.data === null && !isOpening) return <SignIn linkError={error} />
+  if (session.data === null && !isOpening) return <SignIn linkError={error} signOnError={signOnError} />
   return (
     <Center mih="100vh" p="md">
       {session.error ? (

@@ -13,8 +13,10 @@ import { reloadOnce } from './reload.ts'
 import { theme, variables } from './theme/theme.ts'
 import { confirmLeave, holdUnsaved } from './ui/form/unsaved.ts'
 import { takeLink } from './views/portal-link.tsx'
+import { takeSignOnFailure } from './views/sign-in.tsx'
 
 // before any request
+const signOnError = takeSignOnFailure()
 const link = takeLink()
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''
@@ -37,7 +39,7 @@ createRoot(root).render(
     >
       <QueryClientProvider client={queryClient}>
         <Router aroundNav={confirmLeave}>
-          <App link={link} />
+          <App link={link} signOnError={signOnError} />
         </Router>
       </QueryClientProvider>
     </MantineProvider>

@@ -26,6 +26,7 @@ import { isWithin, rangeFields } from './records/query-fields.ts'
 const recordShape = z.looseObject({
   at: z.string(),
   who: z.string(),
+  user: z.string().optional(),
   by: z.string(),
   address: z.string(),
   session: z.string().optional(),
@@ -41,7 +42,12 @@ const entryShape = z
   .strictObject({
     at: z.string().describe('ISO 8601 UTC.'),
     who: z.string().describe('`admin`, `view` or `workspace`; `details.workspaceId` names the workspace.'),
-    by: z.string().describe('`bearer`: a token. `cookie`: a session.'),
+    user: z.string().nullable().describe('The person, if the session began with single sign-on.'),
+    by: z
+      .string()
+      .describe(
+        '`bearer`: a token. `cookie`: a session. `single-sign-on`: the identity provider, at sign-in.',
+      ),
     address: z.string().describe('IP address of the client.'),
     session: z
       .string()
@@ -76,6 +82,7 @@ const queryShape = z.strictObject({
   what: z.string().min(1).max(64).optional().describe('Only entries about this kind.'),
   id: z.string().min(1).max(64).optional().describe('Only entries about the setting or task with this id.'),
   who: z.enum(['admin', 'view', 'workspace']).optional(),
+  user: z.string().min(1).max(200).optional().describe('Only entries of this person, as in `user`.'),
 })
 type AuditQuery = z.output<typeof queryShape>
 
@@ -147,11 +154,11 @@ const namesUser = ({ id = '', what = 'suppression' }: Pick<AuditQuery, 'id' | 'w
 
 function matching(
   value: Buffer | null,
-  wanted: Pick<AuditQuery, 'what' | 'id' | 'who'>,
+  wanted: Pick<AuditQuery, 'what' | 'id' | 'who' | 'user'>,
 ): AuditRecord | undefined {
   const record = value ? parsed(value) : undefined
   if (!record) return undefined
-  const isWanted = (['what', 'id', 'who'] as const).every(
+  const isWanted = (['what', 'id', 'who', 'user'] as const).every(
     (name) => wanted[name] === undefined || record[name] === wanted[name],
   )
   return isWanted ? record : undefined
@@ -170,10 +177,11 @@ function parsed(value: Buffer): AuditRecord | undefined {
 }
 
 function entryOf(record: AuditRecord): z.infer<typeof entryShape> {
-  const { at, who, by, address, session, what, outcome, id, version, changes, ...details } = record
+  const { at, who, user, by, address, session, what, outcome, id, version, changes, ...details } = record
   return {
     at,
     who,
+    user: user ?? null,
     by,
     address,
     what,

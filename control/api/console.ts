@@ -9,6 +9,8 @@ import { refuseEarly, send } from './operation.ts'
 
 export type ConsoleParts = {
   ingest: IngestAt
+  /** Undefined without single sign-on. */
+  oidc: { consoleUrl: string } | undefined
   consoleLimits: () => ConsoleLimits
   /** Default: `console/dist` in this checkout. */
   built?: string
@@ -31,13 +33,14 @@ const BUILT = fileURLToPath(new URL('../../console/dist', import.meta.url))
 const NONCE = '__SLUICE_NONCE__'
 const INGEST = '__SLUICE_INGEST__'
 const LIMITS = '__SLUICE_LIMITS__'
+const SIGN_ON = '__SLUICE_SINGLE_SIGN_ON__'
 /** Never pages of the console. */
 const OTHERS = /^\/(api|docs|assets|livez|readyz|metrics)(\/|$)/
 
 /** Also serves the page for other paths that a browser requests as a page. */
 export function consoleRoutes(
   app: FastifyInstance,
-  { ingest, consoleLimits, built = BUILT }: ConsoleParts,
+  { ingest, oidc, consoleLimits, built = BUILT }: ConsoleParts,
 ): void {
   const assets = createFiles((name) => ({
     path: `${built}/assets/${name}`,
@@ -58,7 +61,7 @@ export function consoleRoutes(
     path: `${built}/${name}`,
     headers: { ...HARDENED, 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-cache' },
   }))
-  const page = pageOf({ ingest, consoleLimits, built })
+  const page = pageOf({ ingest, oidc, consoleLimits, built })
   app.get('/', page)
   app.get('/licenses', async (request, reply) => {
     const text = await licenses('licenses.md')
@@ -73,7 +76,7 @@ export function consoleRoutes(
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
-function pageOf({ ingest, consoleLimits, built }: Required<ConsoleParts>): Handler {
+function pageOf({ ingest, oidc, consoleLimits, built }: Required<ConsoleParts>): Handler {
   const read = sharing(() => readFile(`${built}/index.html`, 'utf8').catch(() => undefined))
   return async (request, reply) => {
     const file = await read()
@@ -91,6 +94,7 @@ function pageOf({ ingest, consoleLimits, built }: Required<ConsoleParts>): Handl
         file
           .replaceAll(NONCE, nonce)
           .replaceAll(INGEST, address)
+          .replaceAll(SIGN_ON, oidc ? `${oidc.consoleUrl}/api/single-sign-on` : '')
           .replaceAll(LIMITS, asAttribute(consoleLimits())),
       )
   }

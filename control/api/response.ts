@@ -6,7 +6,7 @@ import { type Fault, MAX_FAULTS } from '../../settings/faults.ts'
 import type { Refusal } from '../../settings/resources/decide.ts'
 
 /** Without `body` nothing is sent. */
-export type ApiResponse = { status: number; headers?: Record<string, string>; body?: unknown }
+export type ApiResponse = { status: number; headers?: Record<string, string | string[]>; body?: unknown }
 
 export type FixedResponse = (request: { headers: IncomingHttpHeaders }) => ApiResponse
 

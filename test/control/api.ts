@@ -85,6 +85,7 @@ export function api(records: Parameters<typeof inMemory>[0] = {}, parts: Partial
     openPoster,
     keys,
     tokens,
+    oidc: undefined,
     trustProxy: [],
     ingest: { url: undefined, port: 8080 },
     consoleLimits: () => ({

@@ -37,6 +37,11 @@ export function Shell({ session, children }: { session: Session; children: React
             <Home />
           </Group>
           <Group gap="xs" wrap="nowrap">
+            {session.user !== null && (
+              <Text size="sm" c="dimmed" visibleFrom="sm" truncate maw={260}>
+                {session.user}
+              </Text>
+            )}
             <Role session={session} />
             <SchemeToggle />
             <Account />
@@ -82,7 +87,7 @@ function Role({ session: { who, workspaceId } }: { session: Session }) {
   if (who === 'admin') return null
   const [label, title] =
     who === 'view'
-      ? ['View only', 'This token cannot make changes']
+      ? ['View only', 'You cannot make changes']
       : [workspaceId, `You manage the destinations of workspace ${workspaceId}`]
   return (
     <Badge variant="light" color="gray" tt="none" radius="sm" maw={{ base: 110, sm: 400 }} title={title}>

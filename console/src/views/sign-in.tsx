@@ -1,4 +1,5 @@
 import {
+  Alert,
   Box,
   Button,
   Center,
@@ -16,13 +17,24 @@ import { type FormEvent, useEffect, useState } from 'react'
 import { ApiError } from '../api/client/errors.ts'
 import type { Session } from '../api/client/query-client.ts'
 import { useSession, useSignIn } from '../api/session.ts'
+import { returningTo, SIGN_ON_URL, signOnFailure } from '../api/single-sign-on.ts'
 import { SchemeToggle } from '../shell/scheme-toggle.tsx'
 import { ErrorAlert } from '../ui/error-alert.tsx'
 import { Logo } from '../ui/layout/icon.tsx'
 
 type LinkProps = { /** Of a portal link. */ linkError: unknown }
 
-export function SignIn({ linkError }: LinkProps) {
+type SignInProps = LinkProps & { signOnError?: string | undefined }
+
+/** Also removes it from the address, so that a reload does not show it again. */
+export function takeSignOnFailure(): string | undefined {
+  const { hash, pathname, search } = window.location
+  const failure = signOnFailure(hash)
+  if (failure) window.history.replaceState(null, '', pathname + search)
+  return failure
+}
+
+export function SignIn({ linkError, signOnError }: SignInProps) {
   useDocumentTitle('Sign in - Sluice')
   // most people who open a link are customers, who have no control token
   const [showsForm, setShowsForm] = useState(!linkError)
@@ -43,7 +55,7 @@ export function SignIn({ linkError }: LinkProps) {
               </Title>
             </Group>
             {showsForm ? (
-              <TokenForm linkError={linkError} />
+              <OperatorForm linkError={linkError} signOnError={signOnError} />
             ) : (
               <BrokenLink linkError={linkError} onToken={() => setShowsForm(true)} />
             )}
@@ -73,7 +85,7 @@ export function SignInAgain({ session, linkError }: LinkProps & { session: Sessi
         ) : (
           <>
             <Text size="sm">Sign in again. Your unsaved changes are still here.</Text>
-            <TokenForm linkError={linkError} />
+            <OperatorForm linkError={linkError} isAgain />
           </>
         )}
       </Stack>
@@ -82,15 +94,22 @@ export function SignInAgain({ session, linkError }: LinkProps & { session: Sessi
 }
 
 /** Customers have no control token. */
-function NewLink({ linkError }: LinkProps) {
+const NewLink = ({ linkError }: LinkProps) => (
+  <>
+    <LinkError linkError={linkError} />
+    <Continue>
+      Open a new portal link in this browser, then continue here. Your unsaved changes are still here.
+    </Continue>
+  </>
+)
+
+/** After signing in in another tab. Most browsers notice it without the button, when this tab is shown again. */
+function Continue({ children }: { children: string }) {
   const { refetch, isFetching } = useSession()
   return (
     <>
-      <Text size="sm">
-        Open a new portal link in this browser, then continue here. Your unsaved changes are still here.
-      </Text>
-      <LinkError linkError={linkError} />
-      <Button onClick={() => void refetch()} loading={isFetching} data-autofocus>
+      <Text size="sm">{children}</Text>
+      <Button variant="default" onClick={() => void refetch()} loading={isFetching}>
         Continue
       </Button>
     </>
@@ -119,6 +138,46 @@ function BrokenLink({ linkError, onToken }: LinkProps & { onToken: () => void })
 const LinkError = ({ linkError }: LinkProps) => (
   <ErrorAlert error={linkError} title="This link does not work" />
 )
+
+/** @param isAgain the page holds unsaved changes, so single sign-on opens another tab. */
+function OperatorForm({ linkError, signOnError, isAgain = false }: SignInProps & { isAgain?: boolean }) {
+  const [showsToken, setShowsToken] = useState(SIGN_ON_URL === undefined)
+  const { pathname, search } = window.location
+  return (
+    <>
+      {SIGN_ON_URL !== undefined && (
+        <>
+          {signOnError && (
+            <Alert color="red" role="alert" title="Sign-in failed">
+              {signOnError}
+            </Alert>
+          )}
+          <Button
+            component="a"
+            href={returningTo(SIGN_ON_URL, isAgain ? '/' : pathname + search)}
+            {...(isAgain && { target: '_blank', rel: 'noopener' })}
+            data-autofocus
+          >
+            Sign in with single sign-on
+          </Button>
+          {isAgain && (
+            <Continue>Single sign-on opens another tab. Sign in there, then continue here.</Continue>
+          )}
+        </>
+      )}
+      {showsToken ? (
+        <TokenForm linkError={linkError} />
+      ) : (
+        <>
+          <LinkError linkError={linkError} />
+          <Button variant="default" onClick={() => setShowsToken(true)}>
+            Sign in with a control token
+          </Button>
+        </>
+      )}
+    </>
+  )
+}
 
 function TokenForm({ linkError }: LinkProps) {
   const [token, setToken] = useState('')

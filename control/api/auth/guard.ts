@@ -7,7 +7,7 @@ import { withTimeout } from '../../../process/timeout.ts'
 import { CLIENT_WAIT_MS } from '../concurrency.ts'
 import { accessTo, isRead, isStreamed, refuseEarly, send } from '../operation.ts'
 import { type ApiResponse, problem } from '../response.ts'
-import { sessionIn } from './session-routes.ts'
+import { SESSION_COOKIE } from './cookies.ts'
 import type { Sessions } from './sessions.ts'
 import { bearer, type Caller, type TokenCheck } from './tokens.ts'
 
@@ -82,7 +82,7 @@ export function guard(api: FastifyInstance, parts: GuardParts): void {
   })
   const isSignedIn = ({ headers, protocol }: FastifyRequest) =>
     parts.sessions.read(
-      bearer(headers.authorization) ?? sessionIn(headers.cookie, protocol) ?? '',
+      bearer(headers.authorization) ?? SESSION_COOKIE.first(headers.cookie, protocol) ?? '',
       Date.now(),
     ) !== undefined
   // after a pause or without Kafka, this process may not know yet which sessions have ended
@@ -142,7 +142,7 @@ function identifier({ checkToken, sessions }: GuardParts): (request: FastifyRequ
       const result = checkToken(token, address)
       return result && 'who' in result ? { ...result, by: 'bearer', address } : (result ?? unknownToken)
     }
-    const cookie = isFromOtherOrigin(headers) ? undefined : sessionIn(headers.cookie, protocol)
+    const cookie = isFromOtherOrigin(headers) ? undefined : SESSION_COOKIE.first(headers.cookie, protocol)
     const read = cookie === undefined ? undefined : sessions.read(cookie, Date.now())
     return read ? { ...read, by: 'cookie', address } : unauthorized
   }

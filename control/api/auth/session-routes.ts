@@ -9,6 +9,7 @@ import { audit } from '../audit.ts'
 import { writeConditionally } from '../conditional-write.ts'
 import { type ApiRequest, addPath, json, operation } from '../operation.ts'
 import { type ApiResponse, invalid, isoTime, problem, timeShape } from '../response.ts'
+import { isHttps, SESSION_COOKIE } from './cookies.ts'
 import { endRecord, type Sessions } from './sessions.ts'
 import {
   type Caller,
@@ -35,6 +36,7 @@ const sessionShape = z
   .strictObject({
     who: z.enum(['admin', 'view', 'workspace']),
     workspaceId: idShape.nullable().describe('The workspace of a workspace token; otherwise null.'),
+    user: z.string().nullable().describe('The person who signed in with single sign-on; otherwise null.'),
     expiresAt: timeShape.describe(
       'When the session or the workspace token ends. Null for an admin or view token.',
     ),
@@ -60,9 +62,9 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
       summary: 'Show who is signed in',
       responses: { 200: { description: 'The role of the caller.', body: sessionShape } },
       inWorkspace: true,
-      handle: ({ caller: { who, workspaceId = null, session } }) => ({
+      handle: ({ caller: { who, workspaceId = null, user = null, session } }) => ({
         status: 200,
-        body: { who, workspaceId, expiresAt: isoTime(session && session.until * 1000) },
+        body: { who, workspaceId, user, expiresAt: isoTime(session && session.until * 1000) },
       }),
     }),
     POST: operation({
@@ -111,7 +113,7 @@ function signIn(
   const { text, session } = own ?? sessions.issue(result, { now })
   audit(log, { ...result, by: 'bearer', address: ip, session }, { what: 'session', outcome: 'created' })
   const maxAgeS = session.until - Math.floor(now / 1000)
-  return { status: 204, headers: { 'set-cookie': sessionCookie(text, { protocol, maxAgeS }) } }
+  return { status: 204, headers: { 'set-cookie': SESSION_COOKIE.set(text, { protocol, maxAgeS }) } }
 }
 
 function createSignOut(parts: SessionRouteParts): (request: ApiRequest) => Promise<ApiResponse> {
@@ -125,8 +127,8 @@ function createSignOut(parts: SessionRouteParts): (request: ApiRequest) => Promi
    */
   return async ({ caller, headers: { cookie }, protocol }) => {
     // even if they have expired by our clock: other processes' clocks may be right
-    const own = [...sessionsIn(cookie, protocol)].map((each) => sessions.read(each))
-    const others = sessionsIn(cookie, isHttps(protocol) ? 'http' : 'https')
+    const own = [...SESSION_COOKIE.all(cookie, protocol)].map((each) => sessions.read(each))
+    const others = SESSION_COOKIE.all(cookie, isHttps(protocol) ? 'http' : 'https')
     const current = [...others].map((each) => sessions.read(each, Date.now()))
     const found = [...own, ...current].flatMap((read) => read?.session ?? [])
     // of a workspace token
@@ -144,7 +146,7 @@ function createSignOut(parts: SessionRouteParts): (request: ApiRequest) => Promi
     const ended = await Promise.all(endings)
     if (ended.includes(false)) return notEnded
     if (seconds !== undefined) return tooMany('Too many sign-outs from your network', seconds)
-    return { status: 204, headers: { 'set-cookie': sessionCookie('', { protocol, maxAgeS: 0 }) } }
+    return { status: 204, headers: { 'set-cookie': SESSION_COOKIE.set('', { protocol, maxAgeS: 0 }) } }
   }
 }
 
@@ -177,32 +179,4 @@ async function endSession(
     { decide: () => session, records: (ended) => [endRecord(ended)] },
   )
   return outcome !== 'unavailable' && !('refusal' in outcome)
-}
-
-/** Some proxies send `X-Forwarded-Proto: HTTPS`. */
-const isHttps = (protocol: string) => protocol.toLowerCase() === 'https'
-
-/** `__Host-` ties the cookie to this host, not its domain (RFC 6265bis, 4.1.3.2). Needs https. */
-const nameFor = (protocol: string) => (isHttps(protocol) ? '__Host-sluice_session' : 'sluice_session')
-
-/**
- * Other cookies are not decoded: each broken escape would raise an exception, and 16 KB of them took 10 ms. Only spaces
- * and tabs may surround the name, as browsers let other hosts set `\xa0__Host-…`.
- */
-const cookieOf = (protocol: string) => new RegExp(`(?:^|;)[ \\t]*${nameFor(protocol)}[ \\t]*=([^;]*)`, 'g')
-const COOKIE = cookieOf('http')
-const HTTPS_COOKIE = cookieOf('https')
-
-const sessionsIn = (header = '', protocol: string) =>
-  header.matchAll(isHttps(protocol) ? HTTPS_COOKIE : COOKIE).map(([, value = '']) => value.trim())
-
-/** The first cookie of this name decides who asks. */
-export const sessionIn = (header: string | undefined, protocol: string): string | undefined =>
-  sessionsIn(header, protocol).next().value
-
-/** Scripts cannot read it; other sites cannot send it. `''` deletes it. */
-function sessionCookie(session: string, by: { protocol: string; maxAgeS: number }): string {
-  const { protocol, maxAgeS } = by
-  const secure = isHttps(protocol) ? '; Secure' : ''
-  return `${nameFor(protocol)}=${session}; Max-Age=${maxAgeS}; Path=/; HttpOnly${secure}; SameSite=Strict`
 }

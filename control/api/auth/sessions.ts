@@ -30,40 +30,54 @@ const ID_BYTES = 12
  */
 const SKEW_S = 2 * 60 * 60
 
-const SIGNED_TEXT = /^((?:(admin|view)|workspace:([a-z0-9_-]{1,64}))\.(\d{1,12})\.([\w-]{16}))\.([\w-]{43})$/
+/** After `~`, the person's name in base64url. */
+const SIGNED_TEXT =
+  /^((?:(admin|view)(?:~([\w-]{1,1100}))?|workspace:([a-z0-9_-]{1,64}))\.(\d{1,12})\.([\w-]{16}))\.([\w-]{43})$/
 
 /** @param keys derived from CONFIG_KEY: the first signs, all verify. A token alone cannot forge a session. */
 export function createSessions(keys: Keys, tokens: Tokens, isEnded: (id: string) => boolean): Sessions {
-  const derived: Record<Who, Buffer[]> = {
+  const derived: Record<Who | 'person', Buffer[]> = {
     admin: derive(keys, tokens.admin, 'sluice control session'),
     view: derive(keys, tokens.view, 'sluice control session'),
     // made with the admin token, so they end when it changes
     workspace: derive(keys, tokens.admin, 'sluice workspace token'),
+    // also end when the settings of single sign-on change, such as who may sign in
+    person:
+      tokens.singleSignOn === undefined
+        ? []
+        : derive(keys, tokens.admin, `sluice single sign-on ${tokens.singleSignOn}`),
   }
+  const keysOf = ({ who, user }: Identity) => derived[user === undefined ? who : 'person']
 
   return {
-    issue({ who, workspaceId }, { now, until = Math.floor(now / 1000) + SESSION_S }) {
-      const [key] = derived[who]
-      if (!key) throw new Error(`cannot sign in as ${who}: that token is not configured`)
+    issue(identity, { now, until = Math.floor(now / 1000) + SESSION_S }) {
+      const [key] = keysOf(identity)
+      if (!key) throw new Error(`cannot sign in as ${identity.who}: that is not configured`)
       const session = { id: randomBytes(ID_BYTES).toString('base64url'), until }
-      const role = workspaceId === undefined ? who : `workspace:${workspaceId}`
-      const claim = `${role}.${session.until}.${session.id}`
+      const claim = `${roleOf(identity)}.${session.until}.${session.id}`
       return { text: `${claim}.${sign(claim, key)}`, session }
     },
 
     read(text, now) {
-      const [, claim = '', role, workspaceId, until = '', id = '', signature = ''] =
+      const [, claim = '', role, name, workspaceId, until = '', id = '', signature = ''] =
         SIGNED_TEXT.exec(text) ?? []
       const who: Who = workspaceId === undefined ? (role === 'admin' ? 'admin' : 'view') : 'workspace'
+      const user = name && Buffer.from(name, 'base64url').toString()
+      const identity = { who, ...(workspaceId !== undefined && { workspaceId }), ...(user && { user }) }
       // as text: the last character has bits that decoding ignores
-      const isSigned = derived[who].some(
+      const isSigned = keysOf(identity).some(
         (key) => signature !== '' && timingSafeEqual(Buffer.from(sign(claim, key)), Buffer.from(signature)),
       )
       if (!isSigned || isEnded(id)) return undefined
       if (now !== undefined && !isCurrent(Number(until), now)) return undefined
-      return { who, ...(workspaceId !== undefined && { workspaceId }), session: { id, until: Number(until) } }
+      return { ...identity, session: { id, until: Number(until) } }
     },
   }
+}
+
+function roleOf({ who, workspaceId, user }: Identity): string {
+  if (workspaceId !== undefined) return `workspace:${workspaceId}`
+  return user === undefined ? who : `${who}~${Buffer.from(user).toString('base64url')}`
 }
 
 /** A clock that was ahead must not make sessions longer. */

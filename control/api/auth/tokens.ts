@@ -9,16 +9,21 @@ import type { Who } from '../../../settings/mask.ts'
 import { type ApiResponse, problem } from '../response.ts'
 import type { Sessions } from './sessions.ts'
 
-/** `workspaceId`: only with `workspace`. */
-export type Identity = { who: Who; workspaceId?: string | undefined }
+/** `workspaceId`: only with `workspace`. `user`: the person, with single sign-on. */
+export type Identity = { who: Who; workspaceId?: string | undefined; user?: string | undefined }
 
 /** `address`: the client's, even behind a trusted proxy. `session`: of a cookie or a workspace token. */
-export type Caller = Identity & { by: 'bearer' | 'cookie'; address: string; session?: Session | undefined }
+export type Caller = Identity & {
+  by: 'bearer' | 'cookie' | 'single-sign-on'
+  address: string
+  session?: Session | undefined
+}
 
 /** `until`: expiry in seconds since 1970. */
 export type Session = { id: string; until: number }
 
-export type Tokens = { admin: string; view?: string | undefined }
+/** `singleSignOn`: changes with its settings; undefined if not configured. */
+export type Tokens = { admin: string; view?: string | undefined; singleSignOn?: string | undefined }
 
 /** All text after the scheme, so that a guess of any form is counted. Undefined if there is none, or another scheme. */
 export const bearer = (header: string | undefined): string | undefined =>
@@ -88,6 +93,8 @@ export type TokenLimits = {
   wrong(ip: string): number | undefined
   /** With a valid token. */
   signIn(who: Who, ip: string): number | undefined
+  /** Of one redirect to or from the identity provider. */
+  singleSignOn(ip: string): number | undefined
   /** Limits the log lines of refused sign-ins. `wrong` does not: they must not hide wrong tokens. */
   refusedSignIn(who: Who, ip: string): number | undefined
   /** A search that can find a user. Most add an audit line, which is kept for 90 days. */
@@ -104,6 +111,8 @@ const WRONG: RateLimit = { perSecond: 10 / 60, burst: 10 }
  * burst lets an office sign in.
  */
 const SIGN_INS: RateLimit = { perSecond: 10 / 60, burst: 60 }
+/** Two for each sign-in with single sign-on. */
+const REDIRECTS: RateLimit = { perSecond: 20 / 60, burst: 120 }
 const SEARCHES: RateLimit = { perSecond: 10, burst: 100 }
 /** Each has some hundred bytes, because a hash stands for the filter. */
 const REPEATS = { max: 1_000, ttl: 10 * 60_000, ttlResolution: 0 }
@@ -111,6 +120,7 @@ const REPEATS = { max: 1_000, ttl: 10 * 60_000, ttlResolution: 0 }
 /** Per process. @param clock milliseconds, monotonic. */
 export function createTokenLimits(clock: () => number): TokenLimits {
   const wrong = createNetworkLimit(WRONG, clock)
+  const singleSignOns = createNetworkLimit(REDIRECTS, clock)
   // one per token, so that readers cannot lock out the admin
   const forEach = (limit: RateLimit) => ({
     admin: createNetworkLimit(limit, clock),
@@ -121,6 +131,7 @@ export function createTokenLimits(clock: () => number): TokenLimits {
   const repeats = new LRUCache<string, true>({ ...REPEATS, perf: { now: clock } })
   return {
     wrong: (ip) => wrong.draw(ip, 1),
+    singleSignOn: (ip) => singleSignOns.draw(ip, 1),
     signIn: (who, ip) => signIns[who].draw(ip, 1),
     refusedSignIn: (who, ip) => refused[who].draw(ip, 1),
     search: ({ who, address }) => searches[who].draw(address, 1),

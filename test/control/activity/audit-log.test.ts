@@ -54,11 +54,15 @@ test('a record of another program that is nested too deeply to be printed is lef
 
 test('an entry says who changed what, from where, and everything else', async () => {
   const changes = { '/name': { from: 'A', to: 'B' }, '/writeKey': 'changed' }
-  const read = audited([change('a', { changes, session: 's1', later: [1] }), change('b', { id: undefined })])
+  const read = audited([
+    change('a', { changes, session: 's1', user: 'ann', later: [1] }),
+    change('b', { id: undefined }),
+  ])
   expect((await read()).items).toEqual([
     {
       at: 'when',
       ...by,
+      user: null,
       what: 'source',
       outcome: 'created',
       id: null,
@@ -69,20 +73,21 @@ test('an entry says who changed what, from where, and everything else', async ()
     },
     {
       at: 'when',
-      ...{ ...by, what: 'source', outcome: 'created', id: 'a', version: 1, session: 's1' },
+      ...{ ...by, user: 'ann', what: 'source', outcome: 'created', id: 'a', version: 1, session: 's1' },
       changes,
       details: { later: [1] },
     },
   ])
 })
 
-test('entries are filtered by kind, id, role and time', async () => {
+test('entries are filtered by kind, id, role, person and time', async () => {
   const read = audited([
     change('a'),
     change('b', { what: 'destination' }),
     change('c', { who: 'view' }),
-    change('a', { version: 2 }),
+    change('a', { version: 2, user: 'ann@example.com' }),
   ])
+  expect((await read('user=ann@example.com')).ids).toEqual(['a'])
   expect((await read('what=destination')).ids).toEqual(['b'])
   expect((await read('id=a')).ids).toEqual(['a', 'a'])
   expect((await read('who=view')).ids).toEqual(['c'])

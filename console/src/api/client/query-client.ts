@@ -6,6 +6,8 @@ export type Session = {
   who: 'admin' | 'view' | 'workspace'
   /** Null unless `who` is `workspace`. */
   workspaceId: string | null
+  /** The person, with single sign-on. */
+  user: string | null
   isOver: boolean
 }
 

@@ -3,6 +3,7 @@ import { type FormEvent, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { api, resultOf } from '../../api/client/client.ts'
 import { useSearch } from '../../api/client/search.ts'
+import { SIGN_ON_URL } from '../../api/single-sign-on.ts'
 import { ErrorAlert } from '../../ui/error-alert.tsx'
 import { DataTable } from '../../ui/layout/data-table.tsx'
 import { Empty } from '../../ui/layout/empty.tsx'
@@ -12,7 +13,7 @@ import { Timestamp } from '../../ui/values/time.tsx'
 import { visible } from '../../wording/visible.ts'
 import { type AuditEntry, changeLines, detailLines, INCOMPLETE, KINDS, OUTCOMES, whatLabel } from './entry.ts'
 
-type AuditFilter = { what?: string; id?: string }
+type AuditFilter = { what?: string; id?: string; user?: string }
 
 const useAudit = (filter: AuditFilter) =>
   useSearch(['audit', filter], (from, signal) =>
@@ -21,8 +22,8 @@ const useAudit = (filter: AuditFilter) =>
 
 export default function Audit() {
   const [params, setParams] = useSearchParams()
-  const [what, id] = [params.get('what'), params.get('id')]
-  const filter = { ...(what && { what }), ...(id && { id }) }
+  const [what, id, user] = [params.get('what'), params.get('id'), params.get('user')]
+  const filter = { ...(what && { what }), ...(id && { id }), ...(user && { user }) }
   return (
     <Page
       title="Audit log"
@@ -39,9 +40,14 @@ type FilterProps = { filter: AuditFilter; onFilter: (filter: AuditFilter) => voi
 function FilterForm({ filter, onFilter }: FilterProps) {
   const [what, setWhat] = useState(filter.what ?? '')
   const [id, setId] = useState(filter.id ?? '')
+  const [user, setUser] = useState(filter.user ?? '')
   function submit(event: FormEvent) {
     event.preventDefault()
-    onFilter({ ...(what && { what }), ...(id.trim() && { id: id.trim() }) })
+    onFilter({
+      ...(what && { what }),
+      ...(id.trim() && { id: id.trim() }),
+      ...(user.trim() && { user: user.trim() }),
+    })
   }
   return (
     <search>
@@ -64,6 +70,16 @@ function FilterForm({ filter, onFilter }: FilterProps) {
             autoComplete="off"
             spellCheck={false}
           />
+          {SIGN_ON_URL !== undefined && (
+            <TextInput
+              label="Person (optional)"
+              value={user}
+              onChange={(event) => setUser(event.currentTarget.value)}
+              maxLength={200}
+              autoComplete="off"
+              spellCheck={false}
+            />
+          )}
           <Button type="submit">Filter</Button>
         </Group>
       </form>
@@ -112,7 +128,7 @@ function EntryTable({ items }: { items: readonly AuditEntry[] }) {
 }
 
 function Entry({ entry }: { entry: AuditEntry }) {
-  const { at, who, by, address, session, what, outcome, id } = entry
+  const { at, who, user, by, address, session, what, outcome, id } = entry
   const lines = [...changeLines(entry), ...detailLines(entry)]
   return (
     <Table.Tr style={{ verticalAlign: 'top' }}>
@@ -121,7 +137,7 @@ function Entry({ entry }: { entry: AuditEntry }) {
       </Table.Td>
       <Table.Td>
         <Text size="sm">
-          {who}, {by === 'cookie' ? 'signed in' : 'with the token'}
+          {user === null ? who : `${user} (${who})`}, {by === 'bearer' ? 'with the token' : 'signed in'}
         </Text>
         <Text size="xs" c="dimmed" className="in-flow">
           from {address}

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { Readable } from 'node:stream'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { sessionIn } from '../../../../control/api/auth/session-routes.ts'
+import { SESSION_COOKIE } from '../../../../control/api/auth/cookies.ts'
 import {
   createEndedSessions,
   createSessions,
@@ -417,8 +417,10 @@ describe('in the cookies of a request', () => {
     // browsers let other hosts set it, as it does not start with `__Host-`
     ['\xa0sluice_session=a', undefined],
   ])('the first session counts: %j', (header, session) => {
-    expect(sessionIn(header, 'http')).toBe(session)
-    expect(sessionIn(header.replaceAll('sluice_session', '__Host-sluice_session'), 'https')).toBe(session)
+    expect(SESSION_COOKIE.first(header, 'http')).toBe(session)
+    expect(SESSION_COOKIE.first(header.replaceAll('sluice_session', '__Host-sluice_session'), 'https')).toBe(
+      session,
+    )
   })
 
   test('broken escapes take no longer than other cookies', async () => {
@@ -427,7 +429,7 @@ describe('in the cookies of a request', () => {
     const fastest = (header: string) => {
       const times = Array.from({ length: 20 }, () => {
         const start = performance.now()
-        expect(sessionIn(header, 'http')).toBeUndefined()
+        expect(SESSION_COOKIE.first(header, 'http')).toBeUndefined()
         return performance.now() - start
       })
       return Math.min(...times)

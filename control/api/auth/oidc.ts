@@ -1,0 +1,154 @@
+import type { Configuration } from 'openid-client'
+import type { Claim } from '../../../config-values.ts'
+
+export type OidcSettings = {
+  issuer: string
+  clientId: string
+  clientSecret: string
+  /** Space-separated. Some providers send claims such as `groups` only if they are asked for. */
+  scope: string
+  /** The origin at which browsers reach the console. */
+  consoleUrl: string
+  /** Who may sign in, by claims of the ID token. A person in both is an admin. */
+  admins: readonly Claim[]
+  viewers: readonly Claim[]
+}
+
+/** Claims of an ID token that has been checked. */
+export type Claims = Readonly<Record<string, unknown>> & { sub: string }
+
+/** Secrets of one sign-in, which the browser keeps until it returns. */
+export type Flow = { state: string; nonce: string; verifier: string }
+
+export type Provider = {
+  begin(): Promise<Flow & { address: string }>
+  /**
+   * @param query of the request with which the browser returned.
+   * @returns undefined if the provider says that the person did not sign in.
+   * @throws if the provider does not answer, or its ID token is not valid.
+   */
+  finish(query: Readonly<Record<string, string>>, flow: Flow): Promise<Claims | undefined>
+}
+
+export const CALLBACK = '/api/single-sign-on/callback'
+
+/** In seconds. The provider's clock may differ by the second. */
+const [TIMEOUT_S, CLOCK_TOLERANCE_S] = [10, 60]
+/** After that, the provider may have changed its addresses. */
+const DISCOVERY_MS = 60 * 60_000
+
+/** OpenID Connect: authorization code flow with PKCE (RFC 7636). Asks the provider for nothing until somebody signs in. */
+export function createProvider(settings: OidcSettings): Provider {
+  // not before it is needed
+  const load = () => import('openid-client')
+  let found: { at: number; configuration: Promise<Configuration> } | undefined
+
+  /** One request for all who sign in meanwhile. */
+  function discovered(): Promise<Configuration> {
+    if (found && performance.now() - found.at < DISCOVERY_MS) return found.configuration
+    const current = { at: performance.now(), configuration: discover(settings) }
+    found = current
+    current.configuration.catch(() => {
+      if (found === current) found = undefined
+    })
+    return current.configuration
+  }
+
+  return {
+    async begin() {
+      const client = await load()
+      const flow = {
+        state: client.randomState(),
+        nonce: client.randomNonce(),
+        verifier: client.randomPKCECodeVerifier(),
+      }
+      const address = client.buildAuthorizationUrl(await discovered(), {
+        redirect_uri: settings.consoleUrl + CALLBACK,
+        scope: settings.scope,
+        state: flow.state,
+        nonce: flow.nonce,
+        code_challenge: await client.calculatePKCECodeChallenge(flow.verifier),
+        code_challenge_method: 'S256',
+      })
+      return { ...flow, address: address.href }
+    },
+    async finish(query, { state, nonce, verifier }) {
+      const client = await load()
+      const returned = new URL(settings.consoleUrl + CALLBACK)
+      returned.search = new URLSearchParams(query).toString()
+      try {
+        const tokens = await client.authorizationCodeGrant(await discovered(), returned, {
+          expectedState: state,
+          expectedNonce: nonce,
+          pkceCodeVerifier: verifier,
+          idTokenExpected: true,
+        })
+        return tokens.claims()
+      } catch (error) {
+        if (error instanceof client.AuthorizationResponseError) return undefined
+        throw error
+      }
+    },
+  }
+}
+
+async function discover({ issuer, clientId, clientSecret }: OidcSettings): Promise<Configuration> {
+  const client = await import('openid-client')
+  const execute = issuer.startsWith('http:') ? [client.allowInsecureRequests] : []
+  const known = await client.discovery(new URL(issuer), clientId, clientSecret, undefined, {
+    timeout: TIMEOUT_S,
+    execute,
+  })
+  const metadata = known.serverMetadata()
+  // without the list, a provider supports only basic authentication (OpenID Connect Discovery 1.0, 3)
+  const authenticate = metadata.token_endpoint_auth_methods_supported?.includes('client_secret_post')
+    ? client.ClientSecretPost(clientSecret)
+    : client.ClientSecretBasic(clientSecret)
+  const more = { client_secret: clientSecret, [client.clockTolerance]: CLOCK_TOLERANCE_S }
+  const configuration = new client.Configuration(metadata, clientId, more, authenticate)
+  configuration.timeout = TIMEOUT_S
+  for (const allow of execute) allow(configuration)
+  // also checks the signature of ID tokens that came over TLS
+  client.enableNonRepudiationChecks(configuration)
+  return configuration
+}
+
+/** @returns undefined for people who may not sign in. */
+export function roleOf(
+  claims: Claims,
+  { admins, viewers }: Pick<OidcSettings, 'admins' | 'viewers'>,
+): 'admin' | 'view' | undefined {
+  if (admins.some((claim) => has(claims, claim))) return 'admin'
+  return viewers.some((claim) => has(claims, claim)) ? 'view' : undefined
+}
+
+/** A claim may have one value or a list. */
+function has(claims: Claims, { name, value }: Claim): boolean {
+  if (name === 'email') {
+    const email = emailOf(claims)
+    return value.startsWith('@')
+      ? email?.endsWith(value.toLowerCase()) === true
+      : email === value.toLowerCase()
+  }
+  const held = claims[name]
+  return [held].flat().some((each) => each === value)
+}
+
+/** Only if the provider has verified it: with others, people may choose any address. */
+function emailOf({ email, email_verified: verified }: Claims): string | undefined {
+  // some providers send the text
+  const isVerified = verified === true || verified === 'true'
+  return isVerified && typeof email === 'string' ? email.toLowerCase() : undefined
+}
+
+const MAX_NAME = 200
+
+/** For people who read the audit log; the provider's own id if there is nothing better. */
+export function nameOf(claims: Claims): string {
+  const names = [emailOf(claims), claims.preferred_username]
+  return names.find(isReadable) ?? claims.sub.slice(0, MAX_NAME)
+}
+
+/** Without control characters and marks that change the direction of text. */
+const isReadable = (name: unknown): name is string =>
+  typeof name === 'string' && name !== '' && name.length <= MAX_NAME && !/[\p{C}\p{Z}]/u.test(name)
