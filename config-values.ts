@@ -51,7 +51,7 @@ export const ladder = list.transform((delays, ctx) => {
   return rungs
 })
 
-/** One member of an allow list for single sign-on. */
+/** One entry of OIDC_ADMINS or OIDC_VIEWERS. */
 export type Claim = { name: string; value: string }
 
 const PERSON = /^(?<email>[^\s@=]*@[^\s@=]+)$|^(?<name>[\w:./-]+)=(?<value>\S(?:.*\S)?)$/
@@ -66,24 +66,24 @@ export const people = list.transform((texts, ctx) =>
   }),
 )
 
-/** Of OAuth 2.0 (RFC 6749, 3.3). Without `openid`, a provider sends no ID token. */
+/** Scopes of OAuth 2.0 (RFC 6749, 3.3). Without `openid`, a provider sends no ID token. */
 export const scopes = z
   .string()
-  .regex(/^[!#-[\]-~]+( [!#-[\]-~]+)*$/, 'must be names with single spaces between them')
+  .regex(/^[!#-[\]-~]+( [!#-[\]-~]+)*$/, 'must be scope names, separated by single spaces')
   .refine((text) => text.split(' ').includes('openid'), 'must include openid')
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
 
-/** Codes and tokens pass through it. */
+/** Over plain http, others could read codes and tokens. */
 export const safeUrl = z.string().refine((text) => {
   const { protocol, hostname = '' } = URL.parse(text) ?? {}
   return protocol === 'https:' || (protocol === 'http:' && LOOPBACK.has(hostname))
-}, 'must be a URL that begins with https://, or with http:// on localhost')
+}, 'must be an https:// URL, or http:// on localhost')
 
 export const origin = safeUrl
   .refine(
     (text) => /^https?:\/\/[^/?#@]+\/?$/.test(text),
-    'must have no path: the console needs a host of its own',
+    'must be only a scheme, host and port: the console cannot have a path',
   )
   .transform((text) => new URL(text).origin)
 

@@ -86,7 +86,7 @@ const environment = z.object({
   OIDC_CLIENT_SECRET: z.string().optional(),
   OIDC_SCOPE: scopes.default('openid email profile'),
   CONSOLE_URL: origin.optional(),
-  /** Email addresses, @domains and claims (name=value) of those who may do everything, or only read. */
+  /** Who may do everything, and who may only read: email addresses, @domains and claims (name=value). */
   OIDC_ADMINS: people.default([]),
   OIDC_VIEWERS: people.default([]),
   /** The first encrypts secrets and signs settings; all decrypt and verify. */
@@ -268,6 +268,6 @@ function signOnFaults(env: z.infer<typeof environment>): string[] {
       .map((name) => `${name}: has no effect without OIDC_ISSUER`)
   const faults = SIGN_ON.filter((name) => !env[name]).map((name) => `${name}: OIDC_ISSUER needs it`)
   if (admins.length + viewers.length === 0)
-    faults.push('OIDC_ADMINS, OIDC_VIEWERS: list who may sign in, in at least one of them')
+    faults.push('OIDC_ADMINS, OIDC_VIEWERS: at least one must list who may sign in')
   return faults
 }

@@ -331,7 +331,7 @@ describe('single sign-on', () => {
     })
   })
 
-  test('concerns only control: other processes may have parts of its settings', () => {
+  test('is only for control: other processes may have some of its settings', () => {
     const { OIDC_CLIENT_SECRET: _, ...shared } = given
     for (const role of ['ingest', 'router', 'deliverer'] as const) {
       expect(faults(shared, role)).toEqual([])
@@ -339,7 +339,7 @@ describe('single sign-on', () => {
     }
   })
 
-  test('tells sessions apart by what decides who may sign in, but not by the secret', () => {
+  test('ties sessions to the settings that decide who may sign in, but not to the client secret', () => {
     const markOf = (env: object) => readConfig({ ...given, ...env }, 'control').tokens
     expect(markOf({ OIDC_CLIENT_SECRET: 'another' })).toEqual(markOf({}))
     const others = [

@@ -42,11 +42,11 @@ const entryShape = z
   .strictObject({
     at: z.string().describe('ISO 8601 UTC.'),
     who: z.string().describe('`admin`, `view` or `workspace`; `details.workspaceId` names the workspace.'),
-    user: z.string().nullable().describe('The person, if the session began with single sign-on.'),
+    user: z.string().nullable().describe('The person who signed in with single sign-on; otherwise null.'),
     by: z
       .string()
       .describe(
-        '`bearer`: a token. `cookie`: a session. `single-sign-on`: the identity provider, at sign-in.',
+        '`bearer`: a token. `cookie`: a session. `single-sign-on`: a sign-in through the identity provider.',
       ),
     address: z.string().describe('IP address of the client.'),
     session: z
@@ -82,7 +82,7 @@ const queryShape = z.strictObject({
   what: z.string().min(1).max(64).optional().describe('Only entries about this kind.'),
   id: z.string().min(1).max(64).optional().describe('Only entries about the setting or task with this id.'),
   who: z.enum(['admin', 'view', 'workspace']).optional(),
-  user: z.string().min(1).max(200).optional().describe('Only entries of this person, as in `user`.'),
+  user: z.string().min(1).max(200).optional().describe('Only entries with this `user`.'),
 })
 type AuditQuery = z.output<typeof queryShape>
 

@@ -4,7 +4,7 @@ const FAILURES = {
   cancelled: 'The identity provider did not sign you in. Try again, or ask your administrator.',
   not_allowed: 'Your account may not use Sluice. Ask your administrator for access.',
   failed:
-    'The identity provider could not be reached, or its answer was not valid. Try again in a minute. The log of control says why.',
+    'The identity provider could not be reached, or its answer was not valid. Try again in a minute. See the log of control for the reason.',
 } as const
 
 /** @param hash such as `#sign-in-error=expired` */
@@ -24,7 +24,7 @@ export function signOnUrl(page: Page | undefined): string | undefined {
 
 export const SIGN_ON_URL: string | undefined = signOnUrl((globalThis as { document?: Page }).document)
 
-/** @param page to show afterwards, with its query. Control refuses some, which nobody needs to come back to. */
+/** @param page to show afterwards, with its query. Left out if control would refuse it. */
 export const returningTo = (url: string, page: string): string =>
   page.length <= 1_000 && /^\/(?![/\\])[!-~]*$/.test(page)
     ? `${url}?returnTo=${encodeURIComponent(page)}`

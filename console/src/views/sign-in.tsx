@@ -103,7 +103,7 @@ const NewLink = ({ linkError }: LinkProps) => (
   </>
 )
 
-/** After signing in in another tab. Most browsers notice it without the button, when this tab is shown again. */
+/** After a sign-in in another tab. Most browsers need no button: they notice it when this tab is shown again. */
 function Continue({ children }: { children: string }) {
   const { refetch, isFetching } = useSession()
   return (
@@ -139,7 +139,7 @@ const LinkError = ({ linkError }: LinkProps) => (
   <ErrorAlert error={linkError} title="This link does not work" />
 )
 
-/** @param isAgain the page holds unsaved changes, so single sign-on opens another tab. */
+/** @param isAgain the page may hold unsaved changes, so single sign-on opens another tab. */
 function OperatorForm({ linkError, signOnError, isAgain = false }: SignInProps & { isAgain?: boolean }) {
   const [showsToken, setShowsToken] = useState(SIGN_ON_URL === undefined)
   const { pathname, search } = window.location

@@ -5,7 +5,7 @@ export type OidcSettings = {
   issuer: string
   clientId: string
   clientSecret: string
-  /** Space-separated. Some providers send claims such as `groups` only if they are asked for. */
+  /** Space-separated. Some providers send claims such as `groups` only for their scope. */
   scope: string
   /** The origin at which browsers reach the console. */
   consoleUrl: string
@@ -14,7 +14,7 @@ export type OidcSettings = {
   viewers: readonly Claim[]
 }
 
-/** Claims of an ID token that has been checked. */
+/** Claims of a verified ID token. */
 export type Claims = Readonly<Record<string, unknown>> & { sub: string }
 
 /** Secrets of one sign-in, which the browser keeps until it returns. */
@@ -25,25 +25,25 @@ export type Provider = {
   /**
    * @param query of the request with which the browser returned.
    * @returns undefined if the provider says that the person did not sign in.
-   * @throws if the provider does not answer, or its ID token is not valid.
+   * @throws if the provider does not answer, or its answer is not valid.
    */
   finish(query: Readonly<Record<string, string>>, flow: Flow): Promise<Claims | undefined>
 }
 
 export const CALLBACK = '/api/single-sign-on/callback'
 
-/** In seconds. The provider's clock may differ by the second. */
+/** How long a request may take, and how far the provider's clock may differ from ours. */
 const [TIMEOUT_S, CLOCK_TOLERANCE_S] = [10, 60]
-/** After that, the provider may have changed its addresses. */
+/** How long the provider's metadata is reused. It may change its addresses and keys. */
 const DISCOVERY_MS = 60 * 60_000
 
-/** OpenID Connect: authorization code flow with PKCE (RFC 7636). Asks the provider for nothing until somebody signs in. */
+/** OpenID Connect: authorization code flow with PKCE (RFC 7636). Sends no request before the first sign-in. */
 export function createProvider(settings: OidcSettings): Provider {
-  // not before it is needed
+  // only at the first sign-in
   const load = () => import('openid-client')
   let found: { at: number; configuration: Promise<Configuration> } | undefined
 
-  /** One request for all who sign in meanwhile. */
+  /** Concurrent sign-ins share one request. */
   function discovered(): Promise<Configuration> {
     if (found && performance.now() - found.at < DISCOVERY_MS) return found.configuration
     const current = { at: performance.now(), configuration: discover(settings) }
@@ -108,7 +108,7 @@ async function discover({ issuer, clientId, clientSecret }: OidcSettings): Promi
   const configuration = new client.Configuration(metadata, clientId, more, authenticate)
   configuration.timeout = TIMEOUT_S
   for (const allow of execute) allow(configuration)
-  // also checks the signature of ID tokens that came over TLS
+  // checks signatures even of ID tokens received over TLS
   client.enableNonRepudiationChecks(configuration)
   return configuration
 }
@@ -134,21 +134,21 @@ function has(claims: Claims, { name, value }: Claim): boolean {
   return [held].flat().some((each) => each === value)
 }
 
-/** Only if the provider has verified it: with others, people may choose any address. */
+/** Only if the provider has verified it: otherwise, people might enter any address. */
 function emailOf({ email, email_verified: verified }: Claims): string | undefined {
-  // some providers send the text
+  // some providers send a string
   const isVerified = verified === true || verified === 'true'
   return isVerified && typeof email === 'string' ? email.toLowerCase() : undefined
 }
 
 const MAX_NAME = 200
 
-/** For people who read the audit log; the provider's own id if there is nothing better. */
+/** The name in the audit log: the provider's id if no readable name is known. */
 export function nameOf(claims: Claims): string {
   const names = [emailOf(claims), claims.preferred_username]
   return names.find(isReadable) ?? claims.sub.slice(0, MAX_NAME)
 }
 
-/** Without control characters and marks that change the direction of text. */
+/** Without spaces, control characters and marks that change the direction of text. */
 const isReadable = (name: unknown): name is string =>
   typeof name === 'string' && name !== '' && name.length <= MAX_NAME && !/[\p{C}\p{Z}]/u.test(name)

@@ -20,9 +20,9 @@ export type SingleSignOnParts = {
 }
 
 /**
- * `expired`: the browser has no secrets of this sign-in: it took too long, or began in another browser.
- * `cancelled`: the provider says that the person did not sign in. `not_allowed`: OIDC_ADMINS and OIDC_VIEWERS do not
- * list the person. `failed`: the provider did not answer, or not as it must.
+ * `expired`: the browser has no cookie of this sign-in: it took too long, or another one began meanwhile.
+ * `cancelled`: the provider says that the person did not sign in. `not_allowed`: neither OIDC_ADMINS nor OIDC_VIEWERS
+ * includes the person. `failed`: the provider did not answer, or its answer was not valid.
  */
 export type SignOnFailure = 'expired' | 'cancelled' | 'not_allowed' | 'failed'
 
@@ -36,7 +36,7 @@ const outcomes = new Counter({
 const PATH = '/single-sign-on'
 
 const FLOW_S = 10 * 60
-/** `Strict` would not be sent when the provider redirects the browser back. */
+/** Browsers do not send `Strict` cookies when the provider redirects back. */
 const FLOW_COOKIE = createCookie('sluice_single_sign_on', 'Lax')
 /** state, nonce, verifier, and the page to return to in base64url. */
 const FLOW = /^([\w-]{43})\.([\w-]{43})\.([\w-]{43})\.([\w-]*)$/
@@ -76,7 +76,7 @@ export function singleSignOnRoutes(api: FastifyInstance, parts: SingleSignOnPart
   addPath(api, PATH, {
     GET: operation({
       summary: 'Sign in with the identity provider',
-      description: 'For browsers. Sends them to the provider.',
+      description: 'For browsers: redirects to the provider.',
       access: 'anyone',
       query: beginShape,
       responses: { 302: redirect },
@@ -99,7 +99,7 @@ export function singleSignOnRoutes(api: FastifyInstance, parts: SingleSignOnPart
   addPath(api, `${PATH}/callback`, {
     GET: operation({
       summary: 'Return from the identity provider',
-      description: 'The provider sends browsers here, and Sluice sends them on to the console.',
+      description: 'The provider redirects browsers here, and Sluice redirects them to the console.',
       access: 'anyone',
       query: callbackShape,
       responses: { 302: redirect },
@@ -134,7 +134,7 @@ function signIn(claims: Claims, { oidc, sessions, address, protocol, returnTo, l
   if (who === undefined) {
     log.warn(
       { audit: true, user, subject: claims.sub, address },
-      'sign-in refused: neither OIDC_ADMINS nor OIDC_VIEWERS includes this user',
+      'sign-in refused: neither OIDC_ADMINS nor OIDC_VIEWERS includes this person',
     )
     return failure('not_allowed', { log, protocol })
   }
@@ -149,14 +149,14 @@ function signIn(claims: Claims, { oidc, sessions, address, protocol, returnTo, l
 
 type Failed = { log: Pick<Logger, 'warn'>; protocol: string; error?: unknown }
 
-/** The console says what to do. A fragment reaches no other server. */
+/** The console explains the outcome. Browsers do not send the fragment to servers. */
 function failure(outcome: SignOnFailure, { log, protocol, error }: Failed): ApiResponse {
   outcomes.inc({ outcome })
   if (error !== undefined) log.warn(reasonOf(error), 'single sign-on failed')
   return redirectTo(`/#sign-in-error=${outcome}`, { protocol })
 }
 
-/** Also removes the secrets: a URL in a log may have the state. */
+/** Also deletes the cookie with the secrets: the URL, with the state, may be in a proxy's log. */
 function redirectTo(location: string, by: { protocol: string; session?: string }): ApiResponse {
   const done = FLOW_COOKIE.set('', { protocol: by.protocol, maxAgeS: 0 })
   return { status: 302, headers: { location, 'set-cookie': by.session ? [by.session, done] : [done] } }

@@ -22,7 +22,7 @@ export type Caller = Identity & {
 /** `until`: expiry in seconds since 1970. */
 export type Session = { id: string; until: number }
 
-/** `singleSignOn`: changes with its settings; undefined if not configured. */
+/** `singleSignOn`: a hash of its settings; undefined if not configured. */
 export type Tokens = { admin: string; view?: string | undefined; singleSignOn?: string | undefined }
 
 /** All text after the scheme, so that a guess of any form is counted. Undefined if there is none, or another scheme. */
@@ -93,7 +93,7 @@ export type TokenLimits = {
   wrong(ip: string): number | undefined
   /** With a valid token. */
   signIn(who: Who, ip: string): number | undefined
-  /** Of one redirect to or from the identity provider. */
+  /** For each redirect to or from the identity provider. */
   singleSignOn(ip: string): number | undefined
   /** Limits the log lines of refused sign-ins. `wrong` does not: they must not hide wrong tokens. */
   refusedSignIn(who: Who, ip: string): number | undefined
@@ -111,7 +111,7 @@ const WRONG: RateLimit = { perSecond: 10 / 60, burst: 10 }
  * burst lets an office sign in.
  */
 const SIGN_INS: RateLimit = { perSecond: 10 / 60, burst: 60 }
-/** Two for each sign-in with single sign-on. */
+/** Each single sign-on takes two. */
 const REDIRECTS: RateLimit = { perSecond: 20 / 60, burst: 120 }
 const SEARCHES: RateLimit = { perSecond: 10, burst: 100 }
 /** Each has some hundred bytes, because a hash stands for the filter. */

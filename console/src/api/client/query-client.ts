@@ -6,7 +6,7 @@ export type Session = {
   who: 'admin' | 'view' | 'workspace'
   /** Null unless `who` is `workspace`. */
   workspaceId: string | null
-  /** The person, with single sign-on. */
+  /** The person who signed in with single sign-on. */
   user: string | null
   isOver: boolean
 }

@@ -145,7 +145,7 @@ describe('single sign-on', () => {
     expect(provider.paths).not.toContain('/token')
   })
 
-  test('a person who turns back at the provider is told so', async () => {
+  test('a person who cancels at the provider is told so', async () => {
     const provider = await identityProvider()
     const control = withSignOn(provider)
     const alter = (address: string) => address.replace(/code=[^&]*/, 'error=access_denied')
@@ -189,7 +189,7 @@ describe('single sign-on', () => {
     }
   })
 
-  test('works again once the provider does', async () => {
+  test('works again once the provider answers again', async () => {
     const provider = await identityProvider()
     const control = withSignOn(provider)
     provider.isAway = true
@@ -256,7 +256,7 @@ describe('single sign-on', () => {
     },
   )
 
-  test('nobody can plant a page in the cookie', async () => {
+  test('a changed cookie cannot redirect to another host', async () => {
     const provider = await identityProvider()
     const { ask } = withSignOn(provider)
     const begun = await ask({ url: begin, token: '' })
@@ -267,7 +267,7 @@ describe('single sign-on', () => {
     expect(answer).toMatchObject({ status: 302, headers: { location: '/' } })
   })
 
-  test('limits how often a network asks the provider', async () => {
+  test('limits how often a network begins a sign-in', async () => {
     const { ask } = withSignOn({ issuer: 'http://127.0.0.1:1' })
     for (let count = 0; count < 120; count++) expect((await ask({ url: begin, token: '' })).status).toBe(302)
     expect(await ask({ url: begin, token: '' })).toMatchObject({
@@ -345,18 +345,18 @@ describe('the role of a person', () => {
 
   test.each<[string, object, string | undefined]>([
     ['by email', verified('ann@example.com'), 'admin'],
-    ['by email in other capitals', verified('ANN@example.COM'), 'admin'],
-    ['by an email that is verified by a text', { email: 'ann@example.com', email_verified: 'true' }, 'admin'],
+    ['by email, whatever its capitalization', verified('ANN@example.COM'), 'admin'],
+    ['by an email that is verified as a string', { email: 'ann@example.com', email_verified: 'true' }, 'admin'],
     ['not by an email that is not verified', { email: 'ann@example.com', email_verified: false }, undefined],
-    ['not by an email without a word about it', { email: 'ann@example.com' }, undefined],
+    ['not by an email without email_verified', { email: 'ann@example.com' }, undefined],
     ['by domain', verified('bob@example.com'), 'view'],
     ['not by the domain of a subdomain', verified('bob@evil.example.com'), undefined],
     ['not by the end of a domain', verified('bob@notexample.com'), undefined],
     ['by a claim', { hd: 'example.org' }, 'view'],
     ['by one of several values', { roles: ['Other', 'Sluice.Admin'] }, 'admin'],
-    ['not by a value in other capitals', { roles: ['sluice.admin'] }, undefined],
+    ['not by a value with other capitalization', { roles: ['sluice.admin'] }, undefined],
     ['not by part of a value', { roles: 'Sluice.Admins' }, undefined],
-    ['the higher one', { hd: 'example.org', roles: 'Sluice.Admin' }, 'admin'],
+    ['the higher of two', { hd: 'example.org', roles: 'Sluice.Admin' }, 'admin'],
     ['not by an object', { roles: { 'Sluice.Admin': true } }, undefined],
   ])('%s', (_, claims, role) => {
     expect(roleOf({ sub: 'x', ...claims }, listed)).toBe(role)
