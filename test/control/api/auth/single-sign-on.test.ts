@@ -346,7 +346,7 @@ describe('the role of a person', () => {
   test.each<[string, object, string | undefined]>([
     ['by email', verified('ann@example.com'), 'admin'],
     ['by email, whatever its capitalization', verified('ANN@example.COM'), 'admin'],
-    ['by an email that is verified as a string', { email: 'ann@example.com', email_verified: 'true' }, 'admin'],
+    ['by an email verified as a string', { email: 'ann@example.com', email_verified: 'true' }, 'admin'],
     ['not by an email that is not verified', { email: 'ann@example.com', email_verified: false }, undefined],
     ['not by an email without email_verified', { email: 'ann@example.com' }, undefined],
     ['by domain', verified('bob@example.com'), 'view'],
