@@ -1,4 +1,4 @@
-import type { Configuration } from 'openid-client'
+import type { ClientAuth, Configuration, CustomFetch } from 'openid-client'
 import type { Claim } from '../../../config-values.ts'
 
 export type OidcSettings = {
@@ -25,7 +25,7 @@ export type Provider = {
   /**
    * @param query of the request with which the browser returned.
    * @returns undefined if the provider says that the person did not sign in.
-   * @throws if the provider does not answer, or its answer is not valid.
+   * @throws if the provider does not answer, reports another error, or its answer is not valid.
    */
   finish(query: Readonly<Record<string, string>>, flow: Flow): Promise<Claims | undefined>
 }
@@ -34,6 +34,7 @@ export const CALLBACK = '/api/single-sign-on/callback'
 
 /** How long a request may take, and how far the provider's clock may differ from ours. */
 const [TIMEOUT_S, CLOCK_TOLERANCE_S] = [10, 60]
+const MAX_BYTES = 1024 ** 2
 /** How long the provider's metadata is reused. It may change its addresses and keys. */
 const DISCOVERY_MS = 60 * 60_000
 
@@ -85,7 +86,8 @@ export function createProvider(settings: OidcSettings): Provider {
         })
         return tokens.claims()
       } catch (error) {
-        if (error instanceof client.AuthorizationResponseError) return undefined
+        if (error instanceof client.AuthorizationResponseError && error.error === 'access_denied')
+          return undefined
         throw error
       }
     },
@@ -94,23 +96,42 @@ export function createProvider(settings: OidcSettings): Provider {
 
 async function discover({ issuer, clientId, clientSecret }: OidcSettings): Promise<Configuration> {
   const client = await import('openid-client')
-  const execute = issuer.startsWith('http:') ? [client.allowInsecureRequests] : []
-  const known = await client.discovery(new URL(issuer), clientId, clientSecret, undefined, {
-    timeout: TIMEOUT_S,
-    execute,
-  })
-  const metadata = known.serverMetadata()
+  const [post, basic] = [client.ClientSecretPost(clientSecret), client.ClientSecretBasic(clientSecret)]
   // without the list, a provider supports only basic authentication (OpenID Connect Discovery 1.0, 3)
-  const authenticate = metadata.token_endpoint_auth_methods_supported?.includes('client_secret_post')
-    ? client.ClientSecretPost(clientSecret)
-    : client.ClientSecretBasic(clientSecret)
-  const more = { client_secret: clientSecret, [client.clockTolerance]: CLOCK_TOLERANCE_S }
-  const configuration = new client.Configuration(metadata, clientId, more, authenticate)
-  configuration.timeout = TIMEOUT_S
-  for (const allow of execute) allow(configuration)
-  // checks signatures even of ID tokens received over TLS
-  client.enableNonRepudiationChecks(configuration)
+  const authenticate: ClientAuth = (server, ...request) =>
+    (server.token_endpoint_auth_methods_supported?.includes('client_secret_post') ? post : basic)(
+      server,
+      ...request,
+    )
+  const metadata = { client_secret: clientSecret, [client.clockTolerance]: CLOCK_TOLERANCE_S }
+  const configuration = await client.discovery(new URL(issuer), clientId, metadata, authenticate, {
+    timeout: TIMEOUT_S,
+    [client.customFetch]: fetchLimited,
+    execute: [
+      // checks signatures even of ID tokens received over TLS
+      client.enableNonRepudiationChecks,
+      ...(issuer.startsWith('http:') ? [client.allowInsecureRequests] : []),
+    ],
+  })
+  const found = configuration.serverMetadata().issuer
+  // the library lets Microsoft's shared addresses stand for every tenant, whose admins can grant any role
+  if (URL.parse(found)?.href !== new URL(issuer).href)
+    throw new Error(`OIDC_ISSUER must be the issuer of the provider's metadata: ${found.slice(0, MAX_NAME)}`)
   return configuration
+}
+
+/** The library reads a response as a whole. */
+const fetchLimited: CustomFetch = async (url, options) => {
+  const { status, headers, body } = await fetch(url, { ...options, body: options.body ?? null })
+  let size = 0
+  const limit = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+    transform(chunk, controller) {
+      size += chunk.length
+      if (size > MAX_BYTES) controller.error(new Error('the response of the provider is larger than 1 MB'))
+      else controller.enqueue(chunk)
+    },
+  })
+  return new Response(body && body.pipeThrough(limit), { status, headers })
 }
 
 /** @returns undefined for people who may not sign in. */
@@ -126,9 +147,8 @@ export function roleOf(
 function has(claims: Claims, { name, value }: Claim): boolean {
   if (name === 'email') {
     const email = emailOf(claims)
-    return value.startsWith('@')
-      ? email?.endsWith(value.toLowerCase()) === true
-      : email === value.toLowerCase()
+    const listed = lowerCase(value)
+    return listed.startsWith('@') ? email?.endsWith(listed) === true : email === listed
   }
   const held = claims[name]
   return [held].flat().some((each) => each === value)
@@ -138,8 +158,11 @@ function has(claims: Claims, { name, value }: Claim): boolean {
 function emailOf({ email, email_verified: verified }: Claims): string | undefined {
   // some providers send a string
   const isVerified = verified === true || verified === 'true'
-  return isVerified && typeof email === 'string' ? email.toLowerCase() : undefined
+  return isVerified && typeof email === 'string' ? lowerCase(email) : undefined
 }
+
+/** Of ASCII only: `toLowerCase` also turns the Kelvin sign into a k, so two addresses would become one. */
+const lowerCase = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 
 const MAX_NAME = 200
 

@@ -22,7 +22,7 @@ export type SingleSignOnParts = {
 /**
  * `expired`: the browser has no cookie of this sign-in: it took too long, or another one began meanwhile.
  * `cancelled`: the provider says that the person did not sign in. `not_allowed`: neither OIDC_ADMINS nor OIDC_VIEWERS
- * includes the person. `failed`: the provider did not answer, or its answer was not valid.
+ * includes the person. `failed`: the provider did not answer, reported another error, or its answer was not valid.
  */
 export type SignOnFailure = 'expired' | 'cancelled' | 'not_allowed' | 'failed'
 
@@ -162,6 +162,8 @@ function redirectTo(location: string, by: { protocol: string; session?: string }
   return { status: 302, headers: { location, 'set-cookie': by.session ? [by.session, done] : [done] } }
 }
 
+const MAX_REASON = 200
+
 /** The error itself may hold the provider's response with its tokens. */
 function reasonOf(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { reason: String(error) }
@@ -174,8 +176,8 @@ function reasonOf(error: unknown): Record<string, unknown> {
   return {
     reason: message,
     ...(cause instanceof Error && { cause: cause.message }),
-    ...(typeof code === 'string' && { code }),
-    ...(typeof description === 'string' && { description }),
+    ...(typeof code === 'string' && { code: code.slice(0, MAX_REASON) }),
+    ...(typeof description === 'string' && { description: description.slice(0, MAX_REASON) }),
   }
 }
 

@@ -150,6 +150,18 @@ describe('single sign-on', () => {
     const control = withSignOn(provider)
     const alter = (address: string) => address.replace(/code=[^&]*/, 'error=access_denied')
     expect((await visit(control, provider, { alter })).answer).toMatchObject(failure('cancelled'))
+    expect(control.lines).toEqual([])
+  })
+
+  test('another error of the provider is logged, in short', async () => {
+    const provider = await identityProvider()
+    const control = withSignOn(provider)
+    const error = `error=invalid_scope&error_description=${'x'.repeat(1_000)}`
+    const alter = (address: string) => address.replace(/code=[^&]*/, error)
+    expect((await visit(control, provider, { alter })).answer).toMatchObject(failure('failed'))
+    expect(control.lines.map((line) => JSON.parse(line))).toMatchObject([
+      { level: 40, msg: 'single sign-on failed', code: 'invalid_scope', description: 'x'.repeat(200) },
+    ])
   })
 
   test.each([
@@ -174,6 +186,24 @@ describe('single sign-on', () => {
     const { ask } = withSignOn(provider)
     provider.wrong = { discovery: { issuer: 'http://127.0.0.1:1' } }
     expect(await ask({ url: begin, token: '' })).toMatchObject(failure('failed'))
+  })
+
+  test.each(['http://127.0.0.1:1', 'https://login.microsoftonline.com/{tenantid}/v2.0'])(
+    'metadata of issuer %s signs nobody in, even at the configured address',
+    async (issuer) => {
+      const provider = await identityProvider()
+      const control = withSignOn({ issuer: `${provider.issuer}/.well-known/openid-configuration` })
+      provider.wrong = { discovery: { issuer } }
+      expect(await control.ask({ url: begin, token: '' })).toMatchObject(failure('failed'))
+      expect(control.lines.join()).toContain('OIDC_ISSUER')
+    },
+  )
+
+  test('a response over 1 MB is not read', async () => {
+    const provider = await identityProvider()
+    const control = withSignOn(provider)
+    provider.wrong = { discovery: { padding: 'x'.repeat(1024 ** 2) } }
+    expect(await control.ask({ url: begin, token: '' })).toMatchObject(failure('failed'))
   })
 
   test('a code cannot be used with another sign-in', async () => {
@@ -361,6 +391,15 @@ describe('the role of a person', () => {
   ])('%s', (_, claims, role) => {
     expect(roleOf({ sub: 'x', ...claims }, listed)).toBe(role)
   })
+
+  test.each(['jac\u212a@example.com', 'jack@exa\uff4dple.com'])(
+    'not by %s, which only looks alike',
+    (email) => {
+      const admins = [{ name: 'email', value: 'Jack@example.com' }]
+      expect(roleOf({ sub: 'x', ...verified('JACK@example.com') }, { admins, viewers: [] })).toBe('admin')
+      expect(roleOf({ sub: 'x', ...verified(email) }, { admins, viewers: [] })).toBeUndefined()
+    },
+  )
 
   test('needs a listed value, whatever the claims are', () => {
     const claims = fc.dictionary(
