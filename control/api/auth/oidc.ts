@@ -131,7 +131,7 @@ const fetchLimited: CustomFetch = async (url, options) => {
       else controller.enqueue(chunk)
     },
   })
-  return new Response(body && body.pipeThrough(limit), { status, headers })
+  return new Response(body?.pipeThrough(limit) ?? null, { status, headers })
 }
 
 /** @returns undefined for people who may not sign in. */
