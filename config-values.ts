@@ -54,14 +54,17 @@ export const ladder = list.transform((delays, ctx) => {
 /** One entry of OIDC_ADMINS or OIDC_VIEWERS. */
 export type Claim = { name: string; value: string }
 
-const PERSON = /^(?<email>[^\s@=]*@[^\s@=]+)$|^(?<name>[\w:./-]+)=(?<value>\S(?:.*\S)?)$/
+/** Quotes and wildcards would match nobody. */
+const PERSON = /^(?<email>[^\s@=*"']*@[^\s@=*"']+)$|^(?<name>[\w:./-]+)=(?<value>[^\s"'](?:.*[^\s"'])?)$/
 
 export const people = list.transform((texts, ctx) =>
   texts.flatMap((text): Claim[] => {
     const { email, name, value } = PERSON.exec(text)?.groups ?? {}
     if (email) return [{ name: 'email', value: email }]
     if (name && value) return [{ name, value }]
-    ctx.addIssue(`"${text}" is not an email address, an @domain or a claim such as groups=platform`)
+    ctx.addIssue(
+      `"${text}" is not an email address, an @domain or a claim such as groups=platform, without quotes`,
+    )
     return []
   }),
 )
@@ -70,19 +73,30 @@ export const people = list.transform((texts, ctx) =>
 export const scopes = z
   .string()
   .regex(/^[!#-[\]-~]+( [!#-[\]-~]+)*$/, 'must be scope names, separated by single spaces')
-  .refine((text) => text.split(' ').includes('openid'), 'must include openid')
+  .refine((text) => text.split(' ').includes('openid'), 'must include openid, with spaces between the names')
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
 
 /** Over plain http, others could read codes and tokens. */
-export const safeUrl = z.string().refine((text) => {
+function isSafe(text: string): boolean {
   const { protocol, hostname = '' } = URL.parse(text) ?? {}
   return protocol === 'https:' || (protocol === 'http:' && LOOPBACK.has(hostname))
-}, 'must be an https:// URL, or http:// on localhost')
+}
+
+const safeUrl = z.string().refine(isSafe, {
+  error: 'must be an https:// URL, or http:// on localhost',
+  abort: true,
+})
+
+/** OpenID Connect Discovery 1.0, 3. */
+export const issuerUrl = safeUrl.refine(
+  (text) => /^https?:\/\/[^?#@\s]+$/.test(text),
+  'must have no user, query or fragment: it is the issuer of the provider, such as https://id.example.com',
+)
 
 export const origin = safeUrl
   .refine(
-    (text) => /^https?:\/\/[^/?#@]+\/?$/.test(text),
+    (text) => /^https?:\/\/[^/?#@\s]+\/?$/.test(text),
     'must be only a scheme, host and port: the console cannot have a path',
   )
   .transform((text) => new URL(text).origin)

@@ -126,6 +126,8 @@ export function childEnvironment(
     CONTROL_TOKEN: env.CONTROL_TOKEN || keys.CONTROL_TOKEN,
     CONTROL_VIEW_TOKEN: env.CONTROL_VIEW_TOKEN || keys.CONTROL_VIEW_TOKEN,
     CONFIG_KEY: env.CONFIG_KEY || keys.CONFIG_KEY,
+    OIDC_ISSUER: env.OIDC_ISSUER,
+    CONSOLE_URL: env.CONSOLE_URL,
     // set but empty means none
     EGRESS_ALLOW: env.EGRESS_ALLOW ?? LOOPBACK_BLOCKS,
   }
@@ -137,6 +139,8 @@ export type ChildEnvironment = ReturnType<typeof childEnvironment>
 export type Addresses = {
   ingest: string
   control: string
+  /** With single sign-on. */
+  consoleUrl?: string | undefined
   router: string
   deliverer: string
   ingestMetrics: string
@@ -152,6 +156,7 @@ export function addressesOf(env: ChildEnvironment): Addresses {
   return {
     ingest: at(env.INGEST_PORT),
     control: at(env.CONTROL_PORT),
+    consoleUrl: env.OIDC_ISSUER && env.CONSOLE_URL,
     router: at(env.ROUTER_PORT),
     deliverer: at(env.DELIVERER_PORT),
     ingestMetrics: at(env.INGEST_METRICS_PORT),

@@ -40,7 +40,7 @@ export function banner(at: Addresses, firstSteps?: FirstSteps): string {
 sluice ready
 
   ingest     ${at.ingest}    POST /v1/track, /v1/batch, ...
-  console    ${at.control}    open in a browser and sign in with the token below
+  console    ${consoleLine(at)}
   control    ${at.control}    the API, under /api
   metrics    ${at.ingestMetrics}/metrics    ingest
              ${at.controlMetrics}/metrics    control
@@ -54,6 +54,11 @@ ${egress(at.egressAllow)}${firstSteps ? tryIt(at, firstSteps) : ''}
 Press Ctrl-C to stop.
 `
 }
+
+const consoleLine = ({ control, consoleUrl }: Addresses) =>
+  consoleUrl
+    ? `${consoleUrl}    open in a browser and sign in with single sign-on`
+    : `${control}    open in a browser and sign in with the token below`
 
 /** Ingest knows a new source within a second. */
 const tryIt = ({ control, ingest, controlToken }: Addresses, { receiverPort }: FirstSteps) => `

@@ -66,6 +66,14 @@ test('an empty EGRESS_ALLOW allows nothing', () => {
   expect(banner(addressesOf(env))).not.toContain('EGRESS_ALLOW')
 })
 
+test('the banner names the address of the console with single sign-on', () => {
+  const env = environmentFor({ OIDC_ISSUER: 'https://id.example.com', CONSOLE_URL: 'http://localhost:8081' })
+  const text = banner(addressesOf(env))
+  expect(text).toContain(
+    'console    http://localhost:8081    open in a browser and sign in with single sign-on',
+  )
+})
+
 test('a relative data folder is below the checkout, an absolute one is used as is', () => {
   const root = new URL('../..', import.meta.url).pathname
   expect(readSettings({}, []).dataFolder).toBe(`${root}.sluice`)
