@@ -26,7 +26,7 @@ import { isWithin, rangeFields } from './records/query-fields.ts'
 const recordShape = z.looseObject({
   at: z.string(),
   who: z.string(),
-  user: z.string().optional(),
+  person: z.string().optional(),
   by: z.string(),
   address: z.string(),
   session: z.string().optional(),
@@ -42,7 +42,7 @@ const entryShape = z
   .strictObject({
     at: z.string().describe('ISO 8601 UTC.'),
     who: z.string().describe('`admin`, `view` or `workspace`; `details.workspaceId` names the workspace.'),
-    user: z.string().nullable().describe('The person who signed in with single sign-on; otherwise null.'),
+    person: z.string().nullable().describe('The person who signed in with single sign-on; otherwise null.'),
     by: z
       .string()
       .describe(
@@ -82,7 +82,12 @@ const queryShape = z.strictObject({
   what: z.string().min(1).max(64).optional().describe('Only entries about this kind.'),
   id: z.string().min(1).max(64).optional().describe('Only entries about the setting or task with this id.'),
   who: z.enum(['admin', 'view', 'workspace']).optional(),
-  user: z.string().min(1).max(200).optional().describe('Only entries with this `user`.'),
+  person: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('Only entries with this `person`; capitalization does not matter.'),
 })
 type AuditQuery = z.output<typeof queryShape>
 
@@ -154,14 +159,15 @@ const namesUser = ({ id = '', what = 'suppression' }: Pick<AuditQuery, 'id' | 'w
 
 function matching(
   value: Buffer | null,
-  wanted: Pick<AuditQuery, 'what' | 'id' | 'who' | 'user'>,
+  wanted: Pick<AuditQuery, 'what' | 'id' | 'who' | 'person'>,
 ): AuditRecord | undefined {
   const record = value ? parsed(value) : undefined
   if (!record) return undefined
-  const isWanted = (['what', 'id', 'who', 'user'] as const).every(
+  const isWanted = (['what', 'id', 'who'] as const).every(
     (name) => wanted[name] === undefined || record[name] === wanted[name],
   )
-  return isWanted ? record : undefined
+  const isTheirs = wanted.person === undefined || record.person?.toLowerCase() === wanted.person.toLowerCase()
+  return isWanted && isTheirs ? record : undefined
 }
 
 /** No change has as many. V8 cannot print more than about 10,000. */
@@ -177,11 +183,11 @@ function parsed(value: Buffer): AuditRecord | undefined {
 }
 
 function entryOf(record: AuditRecord): z.infer<typeof entryShape> {
-  const { at, who, user, by, address, session, what, outcome, id, version, changes, ...details } = record
+  const { at, who, person, by, address, session, what, outcome, id, version, changes, ...details } = record
   return {
     at,
     who,
-    user: user ?? null,
+    person: person ?? null,
     by,
     address,
     what,

@@ -37,7 +37,7 @@ export type Audited = {
 /** Holds no secrets: log readers may not be allowed to see settings. */
 export function audit(
   log: Pick<Logger, 'info'>,
-  { who, workspaceId, user, by, address, session }: Caller,
+  { who, workspaceId, person, by, address, session }: Caller,
   audited: Audited,
 ): void {
   log.info(
@@ -45,7 +45,7 @@ export function audit(
       audit: true,
       who,
       ...(workspaceId !== undefined && { workspaceId }),
-      ...(user !== undefined && { user }),
+      ...(person !== undefined && { person }),
       by,
       address,
       ...(session && { session: session.id }),

@@ -4,7 +4,7 @@ import { mayManage } from '../../console/src/api/session.ts'
 
 const TOKEN = 'workspace:acme_2.1790000000.AAAAAAAAAAAAAAAA.BBBB-_BB'
 const session = (who: 'admin' | 'view' | 'workspace', workspaceId: string | null = null) => ({
-  ...{ who, workspaceId, user: null, isOver: false },
+  ...{ who, workspaceId, person: null, isOver: false },
 })
 
 test('a portal link has the token of a workspace in its fragment, even if a program encoded it', () => {

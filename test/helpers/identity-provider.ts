@@ -15,6 +15,8 @@ export type IdentityProvider = {
   paths: string[]
   /** Parts of a token's header and claims that are not as they must be. */
   wrong: { header?: object; claims?: object; key?: 'unknown'; discovery?: object }
+  /** What UserInfo says beside the `sub` of `claims`. Undefined: there is no UserInfo. */
+  userInfo?: Record<string, unknown>
   isAway: boolean
   /** @param address to which Sluice sent the browser. @returns where the provider sends it. */
   visit(address: string): Promise<string>
@@ -36,7 +38,15 @@ export async function identityProvider(methods?: string[]): Promise<IdentityProv
     if (provider.isAway) return request.socket.destroy()
     switch (pathname) {
       case '/.well-known/openid-configuration':
-        return json({ ...discovery(provider.issuer, methods), ...provider.wrong.discovery })
+        return json({
+          ...discovery(provider.issuer, methods),
+          ...(provider.userInfo && { userinfo_endpoint: `${provider.issuer}/userinfo` }),
+          ...provider.wrong.discovery,
+        })
+      case '/userinfo':
+        return request.headers.authorization === `Bearer ${ACCESS_TOKEN}`
+          ? json({ sub: provider.claims.sub, ...provider.userInfo })
+          : json({}, 401)
       case '/jwks':
         return json({
           keys: [{ ...known.publicKey.export({ format: 'jwk' }), kid: '1', alg: 'ES256', use: 'sig' }],

@@ -14,8 +14,8 @@ const cached = () => queryClient.getQueryData<Session | null>(SESSION_KEY)
 
 async function readSession(): Promise<Session | null> {
   try {
-    const { who, workspaceId, user } = await resultOf(api.GET('/api/session'))
-    const [session, before] = [{ who, workspaceId, user, isOver: false }, cached()]
+    const { who, workspaceId, person } = await resultOf(api.GET('/api/session'))
+    const [session, before] = [{ who, workspaceId, person, isOver: false }, cached()]
     if (before && !isSameUser(before, session)) clearCache()
     return session
   } catch (error) {

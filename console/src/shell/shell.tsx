@@ -37,9 +37,9 @@ export function Shell({ session, children }: { session: Session; children: React
             <Home />
           </Group>
           <Group gap="xs" wrap="nowrap">
-            {session.user !== null && (
+            {session.person !== null && (
               <Text size="sm" c="dimmed" visibleFrom="sm" truncate maw={260}>
-                {session.user}
+                {session.person}
               </Text>
             )}
             <Role session={session} />

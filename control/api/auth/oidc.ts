@@ -14,7 +14,7 @@ export type OidcSettings = {
   viewers: readonly Claim[]
 }
 
-/** Claims of a verified ID token. */
+/** Of a verified ID token and of UserInfo. */
 export type Claims = Readonly<Record<string, unknown>> & { sub: string }
 
 /** Secrets of one sign-in, which the browser keeps until it returns. */
@@ -75,16 +75,20 @@ export function createProvider(settings: OidcSettings): Provider {
     },
     async finish(query, { state, nonce, verifier }) {
       const client = await load()
+      const configuration = await discovered()
       const returned = new URL(settings.consoleUrl + CALLBACK)
       returned.search = new URLSearchParams(query).toString()
       try {
-        const tokens = await client.authorizationCodeGrant(await discovered(), returned, {
+        const tokens = await client.authorizationCodeGrant(configuration, returned, {
           expectedState: state,
           expectedNonce: nonce,
           pkceCodeVerifier: verifier,
           idTokenExpected: true,
         })
-        return tokens.claims()
+        const claims = tokens.claims()
+        if (!claims || configuration.serverMetadata().userinfo_endpoint === undefined) return claims
+        // with a code flow, providers may leave email and groups out of the ID token (OpenID Connect Core 1.0, 5.4)
+        return { ...(await client.fetchUserInfo(configuration, tokens.access_token, claims.sub)), ...claims }
       } catch (error) {
         if (error instanceof client.AuthorizationResponseError && error.error === 'access_denied')
           return undefined
@@ -110,7 +114,7 @@ async function discover({ issuer, clientId, clientSecret }: OidcSettings): Promi
     execute: [
       // checks signatures even of ID tokens received over TLS
       client.enableNonRepudiationChecks,
-      ...(issuer.startsWith('http:') ? [client.allowInsecureRequests] : []),
+      ...(new URL(issuer).protocol === 'http:' ? [client.allowInsecureRequests] : []),
     ],
   })
   const found = configuration.serverMetadata().issuer
@@ -169,7 +173,7 @@ const MAX_NAME = 200
 /** The name in the audit log: the provider's id if no readable name is known. */
 export function nameOf(claims: Claims): string {
   const names = [emailOf(claims), claims.preferred_username]
-  return names.find(isReadable) ?? claims.sub.slice(0, MAX_NAME)
+  return names.find(isReadable) ?? encodeURIComponent(claims.sub.toWellFormed()).slice(0, MAX_NAME)
 }
 
 /** Without spaces, control characters and marks that change the direction of text. */

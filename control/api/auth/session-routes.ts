@@ -36,7 +36,7 @@ const sessionShape = z
   .strictObject({
     who: z.enum(['admin', 'view', 'workspace']),
     workspaceId: idShape.nullable().describe('The workspace of a workspace token; otherwise null.'),
-    user: z.string().nullable().describe('The person who signed in with single sign-on; otherwise null.'),
+    person: z.string().nullable().describe('The person who signed in with single sign-on; otherwise null.'),
     expiresAt: timeShape.describe(
       'When the session or the workspace token ends. Null for an admin or view token.',
     ),
@@ -62,9 +62,9 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
       summary: 'Show who is signed in',
       responses: { 200: { description: 'The role of the caller.', body: sessionShape } },
       inWorkspace: true,
-      handle: ({ caller: { who, workspaceId = null, user = null, session } }) => ({
+      handle: ({ caller: { who, workspaceId = null, person = null, session } }) => ({
         status: 200,
-        body: { who, workspaceId, user, expiresAt: isoTime(session && session.until * 1000) },
+        body: { who, workspaceId, person, expiresAt: isoTime(session && session.until * 1000) },
       }),
     }),
     POST: operation({

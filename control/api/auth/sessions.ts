@@ -47,7 +47,7 @@ export function createSessions(keys: Keys, tokens: Tokens, isEnded: (id: string)
         ? []
         : derive(keys, tokens.admin, `sluice single sign-on ${tokens.singleSignOn}`),
   }
-  const keysOf = ({ who, user }: Identity) => derived[user === undefined ? who : 'person']
+  const keysOf = ({ who, person }: Identity) => derived[person === undefined ? who : 'person']
 
   return {
     issue(identity, { now, until = Math.floor(now / 1000) + SESSION_S }) {
@@ -62,8 +62,8 @@ export function createSessions(keys: Keys, tokens: Tokens, isEnded: (id: string)
       const [, claim = '', role, name, workspaceId, until = '', id = '', signature = ''] =
         SIGNED_TEXT.exec(text) ?? []
       const who: Who = workspaceId === undefined ? (role === 'admin' ? 'admin' : 'view') : 'workspace'
-      const user = name && Buffer.from(name, 'base64url').toString()
-      const identity = { who, ...(workspaceId !== undefined && { workspaceId }), ...(user && { user }) }
+      const person = name && Buffer.from(name, 'base64url').toString()
+      const identity = { who, ...(workspaceId !== undefined && { workspaceId }), ...(person && { person }) }
       // as text: the last character has bits that decoding ignores
       const isSigned = keysOf(identity).some(
         (key) => signature !== '' && timingSafeEqual(Buffer.from(sign(claim, key)), Buffer.from(signature)),
@@ -75,9 +75,9 @@ export function createSessions(keys: Keys, tokens: Tokens, isEnded: (id: string)
   }
 }
 
-function roleOf({ who, workspaceId, user }: Identity): string {
+function roleOf({ who, workspaceId, person }: Identity): string {
   if (workspaceId !== undefined) return `workspace:${workspaceId}`
-  return user === undefined ? who : `${who}~${Buffer.from(user).toString('base64url')}`
+  return person === undefined ? who : `${who}~${Buffer.from(person).toString('base64url')}`
 }
 
 /** A clock that was ahead must not make sessions longer. */

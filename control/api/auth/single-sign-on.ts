@@ -70,7 +70,9 @@ export function singleSignOnRoutes(api: FastifyInstance, parts: SingleSignOnPart
 
   const limited = (ip: string): ApiResponse | undefined => {
     const seconds = tokenLimits.singleSignOn(ip)
-    return seconds === undefined ? undefined : tooMany('Too many sign-ins from your network', seconds)
+    if (seconds === undefined) return undefined
+    outcomes.inc({ outcome: 'too_many' })
+    return tooMany('Too many sign-ins from your network', seconds)
   }
 
   addPath(api, PATH, {
@@ -107,7 +109,7 @@ export function singleSignOnRoutes(api: FastifyInstance, parts: SingleSignOnPart
       async handle({ query, headers: { cookie }, ip: address, protocol }) {
         if (!provider || !oidc) return notConfigured
         const flow = flowIn(FLOW_COOKIE.first(cookie, protocol))
-        if (!flow || flow.state !== query.state) return failure('expired', { ...parts, protocol })
+        if (!flow || flow.state !== query.state) return failure('expired', { ...parts, protocol, flow })
         const refused = limited(address)
         if (refused) return refused
         try {
@@ -130,35 +132,47 @@ type Returned = SingleSignOnParts & {
 }
 
 function signIn(claims: Claims, { oidc, sessions, address, protocol, returnTo, log }: Returned): ApiResponse {
-  const [who, user] = [roleOf(claims, oidc), nameOf(claims)]
+  const [who, person] = [roleOf(claims, oidc), nameOf(claims)]
   if (who === undefined) {
     log.warn(
-      { audit: true, user, subject: claims.sub, address },
+      { audit: true, person, subject: claims.sub, address },
       'sign-in refused: neither OIDC_ADMINS nor OIDC_VIEWERS includes this person',
     )
     return failure('not_allowed', { log, protocol })
   }
   const now = Date.now()
-  const { text, session } = sessions.issue({ who, user }, { now })
-  const caller = { who, user, by: 'single-sign-on', address, session } as const
+  const { text, session } = sessions.issue({ who, person }, { now })
+  const caller = { who, person, by: 'single-sign-on', address, session } as const
   audit(log, caller, { what: 'session', outcome: 'created', subject: claims.sub })
   outcomes.inc({ outcome: 'signed_in' })
   const maxAgeS = session.until - Math.floor(now / 1000)
   return redirectTo(returnTo, { protocol, session: SESSION_COOKIE.set(text, { protocol, maxAgeS }) })
 }
 
-type Failed = { log: Pick<Logger, 'warn'>; protocol: string; error?: unknown }
-
-/** The console explains the outcome. Browsers do not send the fragment to servers. */
-function failure(outcome: SignOnFailure, { log, protocol, error }: Failed): ApiResponse {
-  outcomes.inc({ outcome })
-  if (error !== undefined) log.warn(reasonOf(error), 'single sign-on failed')
-  return redirectTo(`/#sign-in-error=${outcome}`, { protocol })
+/** `flow`: of a sign-in that goes on. */
+type Failed = {
+  log: Pick<Logger, 'warn'>
+  protocol: string
+  error?: unknown
+  flow?: (Flow & Page) | undefined
 }
 
-/** Also deletes the cookie with the secrets: the URL, with the state, may be in a proxy's log. */
-function redirectTo(location: string, by: { protocol: string; session?: string }): ApiResponse {
-  const done = FLOW_COOKIE.set('', { protocol: by.protocol, maxAgeS: 0 })
+/** The console explains the outcome. Browsers do not send the fragment to servers. */
+function failure(outcome: SignOnFailure, { log, protocol, error, flow }: Failed): ApiResponse {
+  outcomes.inc({ outcome })
+  if (error !== undefined) log.warn(reasonOf(error), 'single sign-on failed')
+  return redirectTo(`/#sign-in-error=${outcome}`, { protocol, flow })
+}
+
+type Redirect = { protocol: string; session?: string; flow?: (Flow & Page) | undefined }
+
+/**
+ * Deletes the cookie with the secrets, because the URL, with the state, may be in a proxy's log. An old tab that returns
+ * must not end the sign-in of a newer one: then the cookie stays.
+ */
+function redirectTo(location: string, by: Redirect): ApiResponse {
+  const kept = by.flow ? { value: textOf(by.flow), maxAgeS: FLOW_S } : { value: '', maxAgeS: 0 }
+  const done = FLOW_COOKIE.set(kept.value, { protocol: by.protocol, maxAgeS: kept.maxAgeS })
   return { status: 302, headers: { location, 'set-cookie': by.session ? [by.session, done] : [done] } }
 }
 

@@ -9,8 +9,8 @@ import type { Who } from '../../../settings/mask.ts'
 import { type ApiResponse, problem } from '../response.ts'
 import type { Sessions } from './sessions.ts'
 
-/** `workspaceId`: only with `workspace`. `user`: the person, with single sign-on. */
-export type Identity = { who: Who; workspaceId?: string | undefined; user?: string | undefined }
+/** `workspaceId`: only with `workspace`. `person`: with single sign-on. */
+export type Identity = { who: Who; workspaceId?: string | undefined; person?: string | undefined }
 
 /** `address`: the client's, even behind a trusted proxy. `session`: of a cookie or a workspace token. */
 export type Caller = Identity & {

@@ -55,14 +55,14 @@ test('a record of another program that is nested too deeply to be printed is lef
 test('an entry says who changed what, from where, and everything else', async () => {
   const changes = { '/name': { from: 'A', to: 'B' }, '/writeKey': 'changed' }
   const read = audited([
-    change('a', { changes, session: 's1', user: 'ann', later: [1] }),
+    change('a', { changes, session: 's1', person: 'ann', later: [1] }),
     change('b', { id: undefined }),
   ])
   expect((await read()).items).toEqual([
     {
       at: 'when',
       ...by,
-      user: null,
+      person: null,
       what: 'source',
       outcome: 'created',
       id: null,
@@ -73,7 +73,7 @@ test('an entry says who changed what, from where, and everything else', async ()
     },
     {
       at: 'when',
-      ...{ ...by, user: 'ann', what: 'source', outcome: 'created', id: 'a', version: 1, session: 's1' },
+      ...{ ...by, person: 'ann', what: 'source', outcome: 'created', id: 'a', version: 1, session: 's1' },
       changes,
       details: { later: [1] },
     },
@@ -85,9 +85,9 @@ test('entries are filtered by kind, id, role, person and time', async () => {
     change('a'),
     change('b', { what: 'destination' }),
     change('c', { who: 'view' }),
-    change('a', { version: 2, user: 'ann@example.com' }),
+    change('a', { version: 2, person: 'ann@example.com' }),
   ])
-  expect((await read('user=ann@example.com')).ids).toEqual(['a'])
+  expect((await read('person=Ann@example.com')).ids).toEqual(['a'])
   expect((await read('what=destination')).ids).toEqual(['b'])
   expect((await read('id=a')).ids).toEqual(['a', 'a'])
   expect((await read('who=view')).ids).toEqual(['c'])

@@ -7,7 +7,7 @@ export type Session = {
   /** Null unless `who` is `workspace`. */
   workspaceId: string | null
   /** The person who signed in with single sign-on. */
-  user: string | null
+  person: string | null
   isOver: boolean
 }
 

@@ -13,7 +13,7 @@ import { Timestamp } from '../../ui/values/time.tsx'
 import { visible } from '../../wording/visible.ts'
 import { type AuditEntry, changeLines, detailLines, INCOMPLETE, KINDS, OUTCOMES, whatLabel } from './entry.ts'
 
-type AuditFilter = { what?: string; id?: string; user?: string }
+type AuditFilter = { what?: string; id?: string; person?: string }
 
 const useAudit = (filter: AuditFilter) =>
   useSearch(['audit', filter], (from, signal) =>
@@ -22,8 +22,8 @@ const useAudit = (filter: AuditFilter) =>
 
 export default function Audit() {
   const [params, setParams] = useSearchParams()
-  const [what, id, user] = [params.get('what'), params.get('id'), params.get('user')]
-  const filter = { ...(what && { what }), ...(id && { id }), ...(user && { user }) }
+  const [what, id, person] = [params.get('what'), params.get('id'), params.get('person')]
+  const filter = { ...(what && { what }), ...(id && { id }), ...(person && { person }) }
   return (
     <Page
       title="Audit log"
@@ -40,13 +40,13 @@ type FilterProps = { filter: AuditFilter; onFilter: (filter: AuditFilter) => voi
 function FilterForm({ filter, onFilter }: FilterProps) {
   const [what, setWhat] = useState(filter.what ?? '')
   const [id, setId] = useState(filter.id ?? '')
-  const [user, setUser] = useState(filter.user ?? '')
+  const [person, setPerson] = useState(filter.person ?? '')
   function submit(event: FormEvent) {
     event.preventDefault()
     onFilter({
       ...(what && { what }),
       ...(id.trim() && { id: id.trim() }),
-      ...(user.trim() && { user: user.trim() }),
+      ...(person.trim() && { person: person.trim() }),
     })
   }
   return (
@@ -73,8 +73,8 @@ function FilterForm({ filter, onFilter }: FilterProps) {
           {SIGN_ON_URL !== undefined && (
             <TextInput
               label="Person (optional)"
-              value={user}
-              onChange={(event) => setUser(event.currentTarget.value)}
+              value={person}
+              onChange={(event) => setPerson(event.currentTarget.value)}
               maxLength={200}
               autoComplete="off"
               spellCheck={false}
@@ -101,7 +101,7 @@ function Entries({ filter }: { filter: AuditFilter }) {
       )}
       {isEmpty && !hasNextPage && (
         <Empty icon="search" title="No entries">
-          Nothing of this kind was changed in the last 90 days.
+          Nothing in the last 90 days matches these filters.
         </Empty>
       )}
       {items.length > 0 && <EntryTable items={items} />}
@@ -128,7 +128,7 @@ function EntryTable({ items }: { items: readonly AuditEntry[] }) {
 }
 
 function Entry({ entry }: { entry: AuditEntry }) {
-  const { at, who, user, by, address, session, what, outcome, id } = entry
+  const { at, who, person, by, address, session, what, outcome, id } = entry
   const lines = [...changeLines(entry), ...detailLines(entry)]
   return (
     <Table.Tr style={{ verticalAlign: 'top' }}>
@@ -137,7 +137,7 @@ function Entry({ entry }: { entry: AuditEntry }) {
       </Table.Td>
       <Table.Td>
         <Text size="sm">
-          {user === null ? who : `${user} (${who})`}, {by === 'bearer' ? 'with the token' : 'signed in'}
+          {person === null ? who : `${person} (${who})`}, {by === 'bearer' ? 'with the token' : 'signed in'}
         </Text>
         <Text size="xs" c="dimmed" className="in-flow">
           from {address}

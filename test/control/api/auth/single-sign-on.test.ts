@@ -72,12 +72,12 @@ describe('single sign-on', () => {
     })
     expect(answer).toMatchObject({ status: 302, text: '', headers: { location: '/sources?q=1' } })
     const browse = asSignedIn(control, answer)
-    const session = { who: 'admin', workspaceId: null, user: 'ann@example.com' }
+    const session = { who: 'admin', workspaceId: null, person: 'ann@example.com' }
     expect((await browse({ url: '/api/session' })).json).toMatchObject(session)
     const made = { method: 'POST', url: '/api/sources', body: { id: 'shop', name: 'Shop' } }
     expect((await browse(made)).json).toMatchObject({ code: 'csrf' })
     expect((await browse({ ...made, headers: XHR })).status).toBe(201)
-    const by = { who: 'admin', user: 'ann@example.com', address: '127.0.0.1' }
+    const by = { who: 'admin', person: 'ann@example.com', address: '127.0.0.1' }
     expect(audited(control.lines)).toMatchObject([
       { ...by, by: 'single-sign-on', what: 'session', outcome: 'created', subject: 'id-of-ann' },
       { ...by, by: 'cookie', what: 'source', outcome: 'created', id: 'shop' },
@@ -99,7 +99,7 @@ describe('single sign-on', () => {
     provider.claims = { sub: 'id-of-bob', preferred_username: 'bob', groups: ['sales', 'support'] }
     const control = withSignOn(provider)
     const browse = asSignedIn(control, (await visit(control, provider)).answer)
-    expect((await browse({ url: '/api/session' })).json).toMatchObject({ who: 'view', user: 'bob' })
+    expect((await browse({ url: '/api/session' })).json).toMatchObject({ who: 'view', person: 'bob' })
     const change = { method: 'POST', url: '/api/sources', body: { name: 'Shop' }, headers: XHR }
     expect((await browse(change)).json).toMatchObject({ code: 'read_only' })
   })
@@ -116,7 +116,7 @@ describe('single sign-on', () => {
     const { answer } = await visit(control, provider)
     expect(answer).toMatchObject(failure('not_allowed'))
     expect(cookiesOf(answer).join()).not.toContain('sluice_session')
-    expect(audited(control.lines)).toMatchObject([{ level: 40, user: 'eve', subject: 'id-of-eve' }])
+    expect(audited(control.lines)).toMatchObject([{ level: 40, person: 'eve', subject: 'id-of-eve' }])
   })
 
   test.each([
@@ -143,6 +143,35 @@ describe('single sign-on', () => {
     const url = own.back.pathname + own.back.search
     expect(await ask({ url, token: '', headers: { cookie } })).toMatchObject(failure('expired'))
     expect(provider.paths).not.toContain('/token')
+  })
+
+  test('claims may come from UserInfo, but not those of somebody else', async () => {
+    const provider = await identityProvider()
+    provider.claims = { sub: 'id-of-bob' }
+    provider.userInfo = { email: 'bob@example.com', email_verified: true, groups: ['support'] }
+    const control = withSignOn(provider)
+    const browse = asSignedIn(control, (await visit(control, provider)).answer)
+    const session = { who: 'view', person: 'bob@example.com' }
+    expect((await browse({ url: '/api/session' })).json).toMatchObject(session)
+    provider.userInfo = { ...provider.userInfo, sub: 'id-of-ann' }
+    expect((await visit(control, provider)).answer).toMatchObject(failure('failed'))
+  })
+
+  test('an old tab that returns does not end the sign-in of a newer one', async () => {
+    const provider = await identityProvider()
+    const { ask } = withSignOn(provider)
+    const start = async () => {
+      const begun = await ask({ url: begin, token: '' })
+      const back = await provider.visit(String(begun.headers.location))
+      return { url: back.replace(CONSOLE, ''), cookie: cookiesOf(begun).map(pairOf).join() }
+    }
+    const [old, newer] = [await start(), await start()]
+    const stale = await ask({ url: old.url, token: '', headers: { cookie: newer.cookie } })
+    expect(stale).toMatchObject(failure('expired'))
+    const cookie = cookiesOf(stale).map(pairOf).join()
+    expect(cookie).toBe(newer.cookie)
+    const answer = await ask({ url: newer.url, token: '', headers: { cookie } })
+    expect(answer).toMatchObject({ headers: { location: '/' } })
   })
 
   test('a person who cancels at the provider is told so', async () => {
@@ -318,7 +347,7 @@ describe('sessions of people', () => {
   const tokens = { admin: ADMIN, view: VIEW, singleSignOn: 'settings' }
   const { issue, read } = createSessions(keys, tokens, () => false)
   const now = Date.now()
-  const ann = issue({ who: 'view', user: 'ann@example.com' }, { now })
+  const ann = issue({ who: 'view', person: 'ann@example.com' }, { now })
 
   const names = fc
     .string({ minLength: 1, maxLength: 200, unit: 'grapheme' })
@@ -326,8 +355,8 @@ describe('sessions of people', () => {
 
   test('keep any name', () => {
     fc.assert(
-      fc.property(names, fc.boolean(), (user, isAdmin) => {
-        const identity = { who: isAdmin ? 'admin' : 'view', user } as const
+      fc.property(names, fc.boolean(), (person, isAdmin) => {
+        const identity = { who: isAdmin ? 'admin' : 'view', person } as const
         const { text, session } = issue(identity, { now })
         expect(read(text, now)).toEqual({ ...identity, session })
         expect(text).toMatch(/^[!-:<-~]+$/)
@@ -355,7 +384,7 @@ describe('sessions of people', () => {
     for (const other of [...others, { ...tokens, admin: 'another-token-123' }])
       expect(createSessions(keys, other, () => false).read(ann.text, now)).toBeUndefined()
     const { read: readOther } = createSessions(keys, { ...tokens, view: undefined }, () => false)
-    expect(readOther(ann.text, now)).toMatchObject({ user: 'ann@example.com' })
+    expect(readOther(ann.text, now)).toMatchObject({ person: 'ann@example.com' })
     expect(readOther(ann.text, now + SESSION_S * 1000)).toBeUndefined()
   })
 })
