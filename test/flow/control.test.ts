@@ -354,7 +354,7 @@ describe('two control processes', () => {
     const [cookie = ''] = signIn.headers.get('set-cookie')?.split(';') ?? []
     const answer = await fetch(`${await second.ready()}/api/session`, { headers: { cookie } })
     const expiresAt = expect.stringMatching(/^\d{4}-.*Z$/)
-    expect(await answer.json()).toEqual({ who: 'view', workspaceId: null, expiresAt })
+    expect(await answer.json()).toEqual({ who: 'view', workspaceId: null, person: null, expiresAt })
   })
 
   test('writes to different records all succeed', async () => {
