@@ -55,7 +55,8 @@ export const ladder = list.transform((delays, ctx) => {
 export type Claim = { name: string; value: string }
 
 /** Quotes and wildcards would match nobody. */
-const PERSON = /^(?<email>[^\s@=*"']*@[^\s@=*"']+)$|^(?<name>[\w:./-]+)=(?<value>[^\s"'](?:.*[^\s"'])?)$/
+const PERSON =
+  /^(?<email>(?:[^\s@=*"'][^\s@=*"]*)?@[^\s@=*"']+)$|^(?<name>[\w:./-]+)=(?<value>[^\s"'](?:.*[^\s"'])?)$/
 
 export const people = list.transform((texts, ctx) =>
   texts.flatMap((text): Claim[] => {

@@ -301,7 +301,7 @@ describe('single sign-on', () => {
     OIDC_CLIENT_ID: 'sluice',
     OIDC_CLIENT_SECRET: 'client-secret',
     CONSOLE_URL: 'https://Sluice.example.com/',
-    OIDC_ADMINS: 'ann@example.com, groups=platform team',
+    OIDC_ADMINS: "ann.o'neil@example.com, groups=platform team",
     OIDC_VIEWERS: '@example.com,https://example.com/roles=viewer=1',
   }
 
@@ -321,7 +321,7 @@ describe('single sign-on', () => {
       scope: 'openid email profile',
       consoleUrl: 'https://sluice.example.com',
       admins: [
-        { name: 'email', value: 'ann@example.com' },
+        { name: 'email', value: "ann.o'neil@example.com" },
         { name: 'groups', value: 'platform team' },
       ],
       viewers: [

@@ -1,6 +1,6 @@
 import { Alert, Button, Center, Loader, Stack, Text } from '@mantine/core'
 import { useWindowEvent } from '@mantine/hooks'
-import { Component, lazy, type ReactNode, Suspense } from 'react'
+import { Component, lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import type { PortalLink } from './api/portal-link.ts'
 import { useSession } from './api/session.ts'
@@ -19,6 +19,11 @@ export function App({ link, signOnError }: AppProps) {
   const { question, isOpening, error } = usePortalLink(link, session.data)
   const [path] = useLocation()
   const isOver = session.data?.isOver ?? false
+  const [failure, setFailure] = useState(signOnError)
+  // it must not show again after a sign-out
+  useEffect(() => {
+    if (session.data) setFailure(undefined)
+  }, [session.data])
   // Escape would close the dialog behind the sign-in and lose what was typed there. This listener is the first: the app
   // mounts before its dialogs
   useWindowEvent('keydown', (event) => isOver && event.key === 'Escape' && event.stopImmediatePropagation(), {
@@ -38,7 +43,7 @@ export function App({ link, signOnError }: AppProps) {
         </Suspense>
       </Boundary>
     )
-  if (session.data === null && !isOpening) return <SignIn linkError={error} signOnError={signOnError} />
+  if (session.data === null && !isOpening) return <SignIn linkError={error} signOnError={failure} />
   return (
     <Center mih="100vh" p="md">
       {session.error ? (

@@ -17,6 +17,7 @@ export type IdentityProvider = {
   wrong: { header?: object; claims?: object; key?: 'unknown'; discovery?: object }
   /** What UserInfo says beside the `sub` of `claims`. Undefined: there is no UserInfo. */
   userInfo?: Record<string, unknown>
+  accessToken: string
   isAway: boolean
   /** @param address to which Sluice sent the browser. @returns where the provider sends it. */
   visit(address: string): Promise<string>
@@ -44,7 +45,7 @@ export async function identityProvider(methods?: string[]): Promise<IdentityProv
           ...provider.wrong.discovery,
         })
       case '/userinfo':
-        return request.headers.authorization === `Bearer ${ACCESS_TOKEN}`
+        return request.headers.authorization === `Bearer ${provider.accessToken}`
           ? json({ sub: provider.claims.sub, ...provider.userInfo })
           : json({}, 401)
       case '/jwks':
@@ -64,14 +65,17 @@ export async function identityProvider(methods?: string[]): Promise<IdentityProv
         const granted = codes.get(code)
         codes.delete(code)
         const isAuthentic = authenticated(request.headers.authorization, form, provider)
-        if (!isAuthentic) return json({ error: 'invalid_client' }, 401)
+        if (!isAuthentic) {
+          if (request.headers.authorization) response.setHeader('www-authenticate', 'Basic realm="id"')
+          return json({ error: 'invalid_client' }, 401)
+        }
         const challenge = createHash('sha256')
           .update(form.get('code_verifier') ?? '')
           .digest('base64url')
         if (granted?.challenge !== challenge) return json({ error: 'invalid_grant' }, 400)
         const key = provider.wrong.key === 'unknown' ? unknown.privateKey : known.privateKey
         return json({
-          access_token: ACCESS_TOKEN,
+          access_token: provider.accessToken,
           token_type: 'Bearer',
           id_token: signed(
             { alg: 'ES256', kid: '1', ...provider.wrong.header },
@@ -95,6 +99,7 @@ export async function identityProvider(methods?: string[]): Promise<IdentityProv
     authentications: [],
     paths: [],
     wrong: {},
+    accessToken: ACCESS_TOKEN,
     isAway: false,
     async visit(address) {
       const { headers } = await fetch(address, { redirect: 'manual' })

@@ -67,7 +67,10 @@ test('an empty EGRESS_ALLOW allows nothing', () => {
 })
 
 test('the banner names the address of the console with single sign-on', () => {
-  const env = environmentFor({ OIDC_ISSUER: 'https://id.example.com', CONSOLE_URL: 'http://localhost:8081' })
+  const env = environmentFor({
+    ...{ OIDC_ISSUER: 'https://id.example.com', OIDC_CLIENT_ID: 'sluice', OIDC_CLIENT_SECRET: 'secret' },
+    ...{ OIDC_ADMINS: 'ann@example.com', CONSOLE_URL: 'http://localhost:8081' },
+  })
   const text = banner(addressesOf(env))
   expect(text).toContain(
     'console    http://localhost:8081    open in a browser and sign in with single sign-on',

@@ -9,7 +9,7 @@ export type OidcSettings = {
   scope: string
   /** The origin at which browsers reach the console. */
   consoleUrl: string
-  /** Who may sign in, by claims of the ID token. A person in both is an admin. */
+  /** Who may sign in, by claims. A person in both is an admin. */
   admins: readonly Claim[]
   viewers: readonly Claim[]
 }
@@ -38,10 +38,11 @@ const MAX_BYTES = 1024 ** 2
 /** How long the provider's metadata is reused. It may change its addresses and keys. */
 const DISCOVERY_MS = 60 * 60_000
 
+/** Only at the first sign-in. */
+const load = () => import('openid-client')
+
 /** OpenID Connect: authorization code flow with PKCE (RFC 7636). Sends no request before the first sign-in. */
 export function createProvider(settings: OidcSettings): Provider {
-  // only at the first sign-in
-  const load = () => import('openid-client')
   let found: { at: number; configuration: Promise<Configuration> } | undefined
 
   /** Concurrent sign-ins share one request. */
@@ -87,8 +88,10 @@ export function createProvider(settings: OidcSettings): Provider {
         })
         const claims = tokens.claims()
         if (!claims || configuration.serverMetadata().userinfo_endpoint === undefined) return claims
+        // otherwise, the error would quote it (RFC 6749, A.12)
+        if (!/^[ -~]+$/.test(tokens.access_token)) throw new Error('the access token is not valid')
         // with a code flow, providers may leave email and groups out of the ID token (OpenID Connect Core 1.0, 5.4)
-        return { ...(await client.fetchUserInfo(configuration, tokens.access_token, claims.sub)), ...claims }
+        return merged(claims, await client.fetchUserInfo(configuration, tokens.access_token, claims.sub))
       } catch (error) {
         if (error instanceof client.AuthorizationResponseError && error.error === 'access_denied')
           return undefined
@@ -99,7 +102,7 @@ export function createProvider(settings: OidcSettings): Provider {
 }
 
 async function discover({ issuer, clientId, clientSecret }: OidcSettings): Promise<Configuration> {
-  const client = await import('openid-client')
+  const client = await load()
   const [post, basic] = [client.ClientSecretPost(clientSecret), client.ClientSecretBasic(clientSecret)]
   // without the list, a provider supports only basic authentication (OpenID Connect Discovery 1.0, 3)
   const authenticate: ClientAuth = (server, ...request) =>
@@ -107,7 +110,7 @@ async function discover({ issuer, clientId, clientSecret }: OidcSettings): Promi
       server,
       ...request,
     )
-  const metadata = { client_secret: clientSecret, [client.clockTolerance]: CLOCK_TOLERANCE_S }
+  const metadata = { [client.clockTolerance]: CLOCK_TOLERANCE_S }
   const configuration = await client.discovery(new URL(issuer), clientId, metadata, authenticate, {
     timeout: TIMEOUT_S,
     [client.customFetch]: fetchLimited,
@@ -138,6 +141,12 @@ const fetchLimited: CustomFetch = async (url, options) => {
   return new Response(body?.pipeThrough(limit) ?? null, { status, headers })
 }
 
+/** The claims win. An email address and its `email_verified` come from the same source. */
+function merged(claims: Claims, userInfo: Readonly<Record<string, unknown>>): Claims {
+  const { email, email_verified } = [claims, userInfo].find(emailOf) ?? {}
+  return { ...userInfo, ...claims, email, email_verified }
+}
+
 /** @returns undefined for people who may not sign in. */
 export function roleOf(
   claims: Claims,
@@ -154,12 +163,12 @@ function has(claims: Claims, { name, value }: Claim): boolean {
     const listed = lowerCase(value)
     return listed.startsWith('@') ? email?.endsWith(listed) === true : email === listed
   }
-  const held = claims[name]
-  return [held].flat().some((each) => each === value)
+  const held = [claims[name]].flat()
+  return held.some((each) => typeof each !== 'object' && each !== undefined && String(each) === value)
 }
 
 /** Only if the provider has verified it: otherwise, people might enter any address. */
-function emailOf({ email, email_verified: verified }: Claims): string | undefined {
+function emailOf({ email, email_verified: verified }: Readonly<Record<string, unknown>>): string | undefined {
   // some providers send a string
   const isVerified = verified === true || verified === 'true'
   return isVerified && typeof email === 'string' ? lowerCase(email) : undefined

@@ -9,15 +9,16 @@ import type { Identity, Session, Tokens } from './tokens.ts'
 export type SignedIn = Identity & { session: Session }
 
 /**
- * Signed text with role, id and expiry, valid at every instance. Session cookies and workspace tokens have this format,
- * so signing out ends both.
+ * Signed text with role, person or workspace, id and expiry, valid at every instance. Session cookies and workspace
+ * tokens have this format, so signing out ends both.
  */
 export type Sessions = {
   /** Valid for `SESSION_S` unless ended earlier. @param by.until seconds since 1970, if it is to end sooner. */
   issue(of: Identity, by: { now: number; until?: number | undefined }): { text: string; session: Session }
   /**
    * @param now ms since 1970. Without it, also reads sessions that have expired.
-   * @returns undefined if expired, ended, forged, or issued for a token that has changed or by a clock that is far ahead.
+   * @returns undefined if expired, ended, forged, or issued for a token or allow lists that have changed, or by a
+   *   clock that is far ahead.
    */
   read(text: string, now?: number): SignedIn | undefined
 }
@@ -41,7 +42,7 @@ export function createSessions(keys: Keys, tokens: Tokens, isEnded: (id: string)
     view: derive(keys, tokens.view, 'sluice control session'),
     // made with the admin token, so they end when it changes
     workspace: derive(keys, tokens.admin, 'sluice workspace token'),
-    // also end when the settings of single sign-on change, such as who may sign in
+    // also end when it changes who may sign in
     person:
       tokens.singleSignOn === undefined
         ? []
@@ -54,7 +55,7 @@ export function createSessions(keys: Keys, tokens: Tokens, isEnded: (id: string)
       const [key] = keysOf(identity)
       if (!key) throw new Error(`cannot sign in as ${identity.who}: that is not configured`)
       const session = { id: randomBytes(ID_BYTES).toString('base64url'), until }
-      const claim = `${roleOf(identity)}.${session.until}.${session.id}`
+      const claim = `${subjectOf(identity)}.${session.until}.${session.id}`
       return { text: `${claim}.${sign(claim, key)}`, session }
     },
 
@@ -75,7 +76,7 @@ export function createSessions(keys: Keys, tokens: Tokens, isEnded: (id: string)
   }
 }
 
-function roleOf({ who, workspaceId, person }: Identity): string {
+function subjectOf({ who, workspaceId, person }: Identity): string {
   if (workspaceId !== undefined) return `workspace:${workspaceId}`
   return person === undefined ? who : `${who}~${Buffer.from(person).toString('base64url')}`
 }

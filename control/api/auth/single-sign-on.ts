@@ -24,7 +24,7 @@ export type SingleSignOnParts = {
  * `cancelled`: the provider says that the person did not sign in. `not_allowed`: neither OIDC_ADMINS nor OIDC_VIEWERS
  * includes the person. `failed`: the provider did not answer, reported another error, or its answer was not valid.
  */
-export type SignOnFailure = 'expired' | 'cancelled' | 'not_allowed' | 'failed'
+type SignOnFailure = 'expired' | 'cancelled' | 'not_allowed' | 'failed'
 
 const outcomes = new Counter({
   name: 'sluice_control_single_sign_ons_total',
@@ -104,12 +104,18 @@ export function singleSignOnRoutes(api: FastifyInstance, parts: SingleSignOnPart
       description: 'The provider redirects browsers here, and Sluice redirects them to the console.',
       access: 'anyone',
       query: callbackShape,
-      responses: { 302: redirect },
+      responses: {
+        302: redirect,
+        303: {
+          description: 'Redirects a return to the console that no sign-in of this browser waits for.',
+          headers: ['location'],
+        },
+      },
       errorCodes: ['not_found', 'too_many_attempts'],
       async handle({ query, headers: { cookie }, ip: address, protocol }) {
         if (!provider || !oidc) return notConfigured
         const flow = flowIn(FLOW_COOKIE.first(cookie, protocol))
-        if (!flow || flow.state !== query.state) return failure('expired', { ...parts, protocol, flow })
+        if (!flow || flow.state !== query.state) return staleReturn()
         const refused = limited(address)
         if (refused) return refused
         try {
@@ -149,51 +155,57 @@ function signIn(claims: Claims, { oidc, sessions, address, protocol, returnTo, l
   return redirectTo(returnTo, { protocol, session: SESSION_COOKIE.set(text, { protocol, maxAgeS }) })
 }
 
-/** `flow`: of a sign-in that goes on. */
-type Failed = {
-  log: Pick<Logger, 'warn'>
-  protocol: string
-  error?: unknown
-  flow?: (Flow & Page) | undefined
-}
+type Failed = { log: Pick<Logger, 'warn'>; protocol: string; error?: unknown }
 
 /** The console explains the outcome. Browsers do not send the fragment to servers. */
-function failure(outcome: SignOnFailure, { log, protocol, error, flow }: Failed): ApiResponse {
+function failure(outcome: SignOnFailure, { log, protocol, error }: Failed): ApiResponse {
   outcomes.inc({ outcome })
   if (error !== undefined) log.warn(reasonOf(error), 'single sign-on failed')
-  return redirectTo(`/#sign-in-error=${outcome}`, { protocol, flow })
+  return redirectTo(pageOf(outcome), { protocol })
 }
 
-type Redirect = { protocol: string; session?: string; flow?: (Flow & Page) | undefined }
+const pageOf = (outcome: SignOnFailure) => `/#sign-in-error=${outcome}`
 
-/**
- * Deletes the cookie with the secrets, because the URL, with the state, may be in a proxy's log. An old tab that returns
- * must not end the sign-in of a newer one: then the cookie stays.
- */
-function redirectTo(location: string, by: Redirect): ApiResponse {
-  const kept = by.flow ? { value: textOf(by.flow), maxAgeS: FLOW_S } : { value: '', maxAgeS: 0 }
-  const done = FLOW_COOKIE.set(kept.value, { protocol: by.protocol, maxAgeS: kept.maxAgeS })
+/** Also deletes the cookie with the secrets: the URL, with the state, may be in a proxy's log. */
+function redirectTo(location: string, by: { protocol: string; session?: string }): ApiResponse {
+  const done = FLOW_COOKIE.set('', { protocol: by.protocol, maxAgeS: 0 })
   return { status: 302, headers: { location, 'set-cookie': by.session ? [by.session, done] : [done] } }
 }
 
-const MAX_REASON = 200
+/** Keeps the cookie, which may be of a newer tab. */
+function staleReturn(): ApiResponse {
+  outcomes.inc({ outcome: 'expired' })
+  return { status: 303, headers: { location: pageOf('expired') } }
+}
 
-/** The error itself may hold the provider's response with its tokens. */
+const MAX_REASON = 200
+const MAX_CAUSES = 5
+
+/** What the library says of an OAuth error (RFC 6749, 5.2), or of a 401 with `WWW-Authenticate` (RFC 9110, 11.6.1). */
+const oauthErrorShape = z.object({
+  status: z.number().optional().catch(undefined),
+  error: z.string().optional().catch(undefined),
+  error_description: z.string().optional().catch(undefined),
+  cause: z.object({ status: z.number() }).optional().catch(undefined),
+})
+
+/** Names no tokens: the error itself may hold the provider's response. */
 function reasonOf(error: unknown): Record<string, unknown> {
-  if (!(error instanceof Error)) return { reason: String(error) }
-  const { message, cause } = error
-  // of OAuth 2.0 (RFC 6749, 5.2)
-  const { error: code, error_description: description } = error as {
-    error?: unknown
-    error_description?: unknown
-  }
+  const texts: string[] = []
+  for (let each = error; each instanceof Error && texts.length < MAX_CAUSES; each = each.cause)
+    // the message of a SyntaxError quotes the response; an AggregateError has only a code
+    if (!(each instanceof SyntaxError)) texts.push((each.message || codeOf(each)).slice(0, MAX_REASON))
+  const { status, error: code, error_description, cause } = oauthErrorShape.safeParse(error).data ?? {}
+  const [httpStatus, description] = [status ?? cause?.status, error_description]
   return {
-    reason: message,
-    ...(cause instanceof Error && { cause: cause.message }),
-    ...(typeof code === 'string' && { code: code.slice(0, MAX_REASON) }),
-    ...(typeof description === 'string' && { description: description.slice(0, MAX_REASON) }),
+    reason: texts.join(': '),
+    ...(httpStatus !== undefined && { status: httpStatus }),
+    ...(code !== undefined && { code: code.slice(0, MAX_REASON) }),
+    ...(description !== undefined && { description: description.slice(0, MAX_REASON) }),
   }
 }
+
+const codeOf = (error: Error) => ('code' in error ? String(error.code) : error.name)
 
 type Page = { returnTo: string }
 

@@ -22,7 +22,7 @@ export type Caller = Identity & {
 /** `until`: expiry in seconds since 1970. */
 export type Session = { id: string; until: number }
 
-/** `singleSignOn`: a hash of its settings; undefined if not configured. */
+/** `singleSignOn`: a hash of the settings that decide who may sign in; undefined if not configured. */
 export type Tokens = { admin: string; view?: string | undefined; singleSignOn?: string | undefined }
 
 /** All text after the scheme, so that a guess of any form is counted. Undefined if there is none, or another scheme. */

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { returningTo, signOnFailure, signOnUrl } from '../../../../console/src/api/single-sign-on.ts'
 import { nameOf, roleOf } from '../../../../control/api/auth/oidc.ts'
 import { createSessions, SESSION_S } from '../../../../control/api/auth/sessions.ts'
 import {
@@ -141,7 +142,10 @@ describe('single sign-on', () => {
     const { cookie, state } = { ...own, ...change(other) }
     own.back.searchParams.set('state', state)
     const url = own.back.pathname + own.back.search
-    expect(await ask({ url, token: '', headers: { cookie } })).toMatchObject(failure('expired'))
+    expect(await ask({ url, token: '', headers: { cookie } })).toMatchObject({
+      ...failure('expired'),
+      status: 303,
+    })
     expect(provider.paths).not.toContain('/token')
   })
 
@@ -153,6 +157,13 @@ describe('single sign-on', () => {
     const browse = asSignedIn(control, (await visit(control, provider)).answer)
     const session = { who: 'view', person: 'bob@example.com' }
     expect((await browse({ url: '/api/session' })).json).toMatchObject(session)
+    // a flag of one source must not verify the address of the other
+    provider.claims = { sub: 'id-of-bob', email: 'ann@example.com' }
+    const mixed = asSignedIn(control, (await visit(control, provider)).answer)
+    expect((await mixed({ url: '/api/session' })).json).toMatchObject(session)
+    provider.claims = { sub: 'id-of-bob', email_verified: true }
+    provider.userInfo = { email: 'ann@example.com', email_verified: false }
+    expect((await visit(control, provider)).answer).toMatchObject(failure('not_allowed'))
     provider.userInfo = { ...provider.userInfo, sub: 'id-of-ann' }
     expect((await visit(control, provider)).answer).toMatchObject(failure('failed'))
   })
@@ -167,10 +178,9 @@ describe('single sign-on', () => {
     }
     const [old, newer] = [await start(), await start()]
     const stale = await ask({ url: old.url, token: '', headers: { cookie: newer.cookie } })
-    expect(stale).toMatchObject(failure('expired'))
-    const cookie = cookiesOf(stale).map(pairOf).join()
-    expect(cookie).toBe(newer.cookie)
-    const answer = await ask({ url: newer.url, token: '', headers: { cookie } })
+    expect(stale).toMatchObject({ ...failure('expired'), status: 303 })
+    expect(cookiesOf(stale)).toEqual([])
+    const answer = await ask({ url: newer.url, token: '', headers: { cookie: newer.cookie } })
     expect(answer).toMatchObject({ headers: { location: '/' } })
   })
 
@@ -233,6 +243,7 @@ describe('single sign-on', () => {
     const control = withSignOn(provider)
     provider.wrong = { discovery: { padding: 'x'.repeat(1024 ** 2) } }
     expect(await control.ask({ url: begin, token: '' })).toMatchObject(failure('failed'))
+    expect(JSON.parse(control.lines[0] ?? '').reason).toContain('larger than 1 MB')
   })
 
   test('a code cannot be used with another sign-in', async () => {
@@ -281,7 +292,7 @@ describe('single sign-on', () => {
     const control = withSignOn(provider, { clientSecret: 'wrong-secret' })
     expect((await visit(control, provider)).answer).toMatchObject(failure('failed'))
     expect(control.lines.map((line) => JSON.parse(line))).toMatchObject([
-      { level: 40, msg: 'single sign-on failed', code: 'invalid_client' },
+      { level: 40, msg: 'single sign-on failed', status: 401 },
     ])
   })
 
@@ -292,7 +303,13 @@ describe('single sign-on', () => {
     provider.wrong = { claims: { nonce: 'other' } }
     await visit(control, provider)
     await visit(control, provider, { alter: (address) => address.replace(/code=[^&]*/, 'code=stolen-code') })
-    const log = control.lines.join('\n') + control.auditTopic.join('\n')
+    const other = await identityProvider()
+    other.userInfo = {}
+    // an error of `Headers` would quote it
+    other.accessToken = `${ACCESS_TOKEN}\nof-two-lines`
+    const refused = withSignOn(other)
+    expect((await visit(refused, other)).answer).toMatchObject(failure('failed'))
+    const log = [...control.lines, ...control.auditTopic, ...refused.lines].join('\n')
     const code = new URL(back).searchParams.get('code') ?? ''
     const secrets = cookie
       .replace(/^[^=]*=/, '')
@@ -324,6 +341,19 @@ describe('single sign-on', () => {
     const cookie = pairOf(cookiesOf(begun)[0] ?? '').replace(/[^.]*$/, planted)
     const answer = await ask({ url: back.replace(CONSOLE, ''), token: '', headers: { cookie } })
     expect(answer).toMatchObject({ status: 302, headers: { location: '/' } })
+  })
+
+  test('accepts every page that the console asks to return to', async () => {
+    const { ask } = withSignOn({ issuer: 'http://127.0.0.1:1' })
+    const page = fc.string({ unit: 'binary-ascii', maxLength: 1_200 }).map((rest) => `/${rest}`)
+    await fc.assert(
+      fc.asyncProperty(page, async (path) => {
+        const url = returningTo(`${CONSOLE}${begin}`, path).replace(CONSOLE, '')
+        expect((await ask({ url, token: '' })).status).toBe(302)
+      }),
+      { numRuns: 100 },
+    )
+    expect(returningTo(begin, '/sources?q=1')).toBe(`${begin}?returnTo=%2Fsources%3Fq%3D1`)
   })
 
   test('limits how often a network begins a sign-in', async () => {
@@ -394,6 +424,7 @@ describe('the role of a person', () => {
     admins: [
       { name: 'email', value: 'Ann@Example.com' },
       { name: 'roles', value: 'Sluice.Admin' },
+      { name: 'roles', value: 'true' },
     ],
     viewers: [
       { name: 'email', value: '@Example.com' },
@@ -412,6 +443,7 @@ describe('the role of a person', () => {
     ['not by the domain of a subdomain', verified('bob@evil.example.com'), undefined],
     ['not by the end of a domain', verified('bob@notexample.com'), undefined],
     ['by a claim', { hd: 'example.org' }, 'view'],
+    ['by a claim that is true or a number', { roles: true, hd: 5 }, 'admin'],
     ['by one of several values', { roles: ['Other', 'Sluice.Admin'] }, 'admin'],
     ['not by a value with other capitalization', { roles: ['sluice.admin'] }, undefined],
     ['not by part of a value', { roles: 'Sluice.Admins' }, undefined],
@@ -437,7 +469,7 @@ describe('the role of a person', () => {
     )
     fc.assert(
       fc.property(claims, (given) => {
-        const isListed = /ann@example|@example|example\.org|Sluice\.Admin/i.test(JSON.stringify(given))
+        const isListed = /ann@example|@example|example\.org|Sluice\.Admin|true/i.test(JSON.stringify(given))
         expect(isListed || roleOf({ sub: 'x', ...given } as never, listed) === undefined).toBe(true)
       }),
     )
@@ -457,4 +489,15 @@ test.each([
   ['the id, if the name is too long', { preferred_username: 'a'.repeat(201) }, 'id-1'],
 ])('people are named by %s', (_, claims, name) => {
   expect(nameOf({ sub: 'id-1', ...claims })).toBe(name)
+})
+
+test('the console explains each failure, and shows the button only if single sign-on is configured', () => {
+  for (const code of ['expired', 'cancelled', 'not_allowed', 'failed'])
+    expect(signOnFailure(`#sign-in-error=${code}`)).toMatch(/\.$/)
+  for (const hash of ['', '#sign-in-error=', '#sign-in-error=toString', '#token=x'])
+    expect(signOnFailure(hash)).toBeUndefined()
+  const page = (content: string | null) => ({ querySelector: () => ({ getAttribute: () => content }) })
+  expect(signOnUrl(page(CONSOLE + begin))).toBe(CONSOLE + begin)
+  for (const content of ['', '__SLUICE_SINGLE_SIGN_ON__', null])
+    expect(signOnUrl(page(content))).toBeUndefined()
 })
