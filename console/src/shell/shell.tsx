@@ -37,7 +37,7 @@ export function Shell({ session, children }: { session: Session; children: React
             <Home />
           </Group>
           <Group gap="xs" wrap="nowrap">
-            {session.person !== null && (
+            {session.person && (
               <Text size="sm" c="dimmed" visibleFrom="sm" truncate maw={260}>
                 {session.person}
               </Text>

@@ -137,7 +137,7 @@ function Entry({ entry }: { entry: AuditEntry }) {
       </Table.Td>
       <Table.Td>
         <Text size="sm">
-          {person === null ? who : `${person} (${who})`}, {by === 'bearer' ? 'with the token' : 'signed in'}
+          {person ? `${person} (${who})` : who}, {by === 'bearer' ? 'with the token' : 'signed in'}
         </Text>
         <Text size="xs" c="dimmed" className="in-flow">
           from {address}
