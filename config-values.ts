@@ -54,7 +54,7 @@ export const ladder = list.transform((delays, ctx) => {
 /** One entry of OIDC_ADMINS or OIDC_VIEWERS. */
 export type Claim = { name: string; value: string }
 
-/** Quotes and wildcards would match nobody. */
+/** Excludes quotes around a value, and wildcards: such entries would match nobody. */
 const PERSON =
   /^(?<email>(?:[^\s@=*"'][^\s@=*"]*)?@[^\s@=*"']+)$|^(?<name>[\w:./-]+)=(?<value>[^\s"'](?:.*[^\s"'])?)$/
 

@@ -24,7 +24,7 @@ const table = {
   invalid_if_match: [400, '`If-Match` is not a version.'],
   validation_failed: [400, 'The body or the query is invalid: `errors` lists everything that is wrong.'],
   unauthorized: [401, 'The request has no token or session, or an invalid one.'],
-  read_only: [403, 'The view token may only read.'],
+  read_only: [403, 'The view token and people who sign in as viewers may only read.'],
   outside_workspace: [403, 'A workspace token may not use this path.'],
   csrf: [403, 'Changes with a session cookie need the header `X-Requested-With`.'],
   not_found: [404, 'It does not exist.'],

@@ -12,7 +12,11 @@ import { SignIn, SignInAgain } from './views/sign-in.tsx'
 // the sign-in page does not need it
 const Shell = lazy(async () => ({ default: (await import('./shell/shell.tsx')).Shell }))
 
-type AppProps = { link: PortalLink | undefined /** Of single sign-on. */; signOnError: string | undefined }
+type AppProps = {
+  link: PortalLink | undefined
+  /** Why single sign-on failed, in a sentence. */
+  signOnError: string | undefined
+}
 
 export function App({ link, signOnError }: AppProps) {
   const session = useSession()

@@ -39,7 +39,10 @@ const csrf = problem({
   code: 'csrf',
   message: 'Changes made with a session cookie need the header X-Requested-With (any value)',
 })
-const readOnly = problem({ code: 'read_only', message: 'This token is read-only: use the admin token' })
+const readOnly = problem({
+  code: 'read_only',
+  message: 'You may only read: use the admin token, or sign in as an admin',
+})
 const outsideWorkspace = problem({
   code: 'outside_workspace',
   message:

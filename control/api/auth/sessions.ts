@@ -42,7 +42,7 @@ export function createSessions(keys: Keys, tokens: Tokens, isEnded: (id: string)
     view: derive(keys, tokens.view, 'sluice control session'),
     // made with the admin token, so they end when it changes
     workspace: derive(keys, tokens.admin, 'sluice workspace token'),
-    // also end when it changes who may sign in
+    // end when the admin token changes, or the settings that decide who may sign in
     person:
       tokens.singleSignOn === undefined
         ? []

@@ -107,7 +107,8 @@ export function singleSignOnRoutes(api: FastifyInstance, parts: SingleSignOnPart
       responses: {
         302: redirect,
         303: {
-          description: 'Redirects a return to the console that no sign-in of this browser waits for.',
+          description:
+            'Redirects to the console: this sign-in has expired, or another tab has begun a newer one.',
           headers: ['location'],
         },
       },
@@ -172,7 +173,7 @@ function redirectTo(location: string, by: { protocol: string; session?: string }
   return { status: 302, headers: { location, 'set-cookie': by.session ? [by.session, done] : [done] } }
 }
 
-/** Keeps the cookie, which may be of a newer tab. */
+/** Keeps the cookie: it may belong to a newer sign-in, in another tab. */
 function staleReturn(): ApiResponse {
   outcomes.inc({ outcome: 'expired' })
   return { status: 303, headers: { location: pageOf('expired') } }

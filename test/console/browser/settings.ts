@@ -342,7 +342,7 @@ export function manageSettings(on: () => Stage): void {
       ['/destinations', page.getByRole('link', { name: 'Mail' })],
       ['/destinations/mail', page.getByText('Last delivered').first()],
       ['/catalog', page.getByText('Accepts identify, track')],
-      ['/catalog/webhooks', page.getByText('This token cannot make changes')],
+      ['/catalog/webhooks', page.getByText('Sign in as an admin to set up a destination')],
       ['/audiences', page.getByText('high_value_users')],
       ['/dead', page.getByRole('button', { name: 'Details of gone-mail' })],
     ] as const) {

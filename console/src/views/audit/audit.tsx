@@ -62,23 +62,9 @@ function FilterForm({ filter, onFilter }: FilterProps) {
               ...Object.entries(KINDS).map(([value, label]) => ({ value, label })),
             ]}
           />
-          <TextInput
-            label="ID (optional)"
-            value={id}
-            onChange={(event) => setId(event.currentTarget.value)}
-            maxLength={64}
-            autoComplete="off"
-            spellCheck={false}
-          />
+          <Wanted label="ID (optional)" value={id} onChange={setId} maxLength={64} />
           {SIGN_ON_URL !== undefined && (
-            <TextInput
-              label="Person (optional)"
-              value={person}
-              onChange={(event) => setPerson(event.currentTarget.value)}
-              maxLength={200}
-              autoComplete="off"
-              spellCheck={false}
-            />
+            <Wanted label="Person (optional)" value={person} onChange={setPerson} maxLength={200} />
           )}
           <Button type="submit">Filter</Button>
         </Group>
@@ -86,6 +72,17 @@ function FilterForm({ filter, onFilter }: FilterProps) {
     </search>
   )
 }
+
+type WantedProps = { label: string; value: string; onChange: (value: string) => void; maxLength: number }
+
+const Wanted = ({ onChange, ...props }: WantedProps) => (
+  <TextInput
+    {...props}
+    onChange={(event) => onChange(event.currentTarget.value)}
+    autoComplete="off"
+    spellCheck={false}
+  />
+)
 
 function Entries({ filter }: { filter: AuditFilter }) {
   const { data, error, isFetching, hasNextPage, fetchNextPage } = useAudit(filter)

@@ -29,10 +29,10 @@ export default function SetUp({ id }: { id: string | undefined }) {
       ) : (
         <Empty
           icon="catalog"
-          title="This token cannot make changes"
+          title="You cannot make changes"
           action={{ label: 'View destinations', to: '/destinations' }}
         >
-          Sign in with the control token to set up a destination.
+          Sign in as an admin to set up a destination.
         </Empty>
       )}
     </Page>

@@ -149,7 +149,7 @@ describe('single sign-on', () => {
     expect(provider.paths).not.toContain('/token')
   })
 
-  test('claims may come from UserInfo, but not those of somebody else', async () => {
+  test('accepts claims from UserInfo, but not those of another person', async () => {
     const provider = await identityProvider()
     provider.claims = { sub: 'id-of-bob' }
     provider.userInfo = { email: 'bob@example.com', email_verified: true, groups: ['support'] }
@@ -211,7 +211,7 @@ describe('single sign-on', () => {
     ['without a subject', { claims: { sub: undefined } }],
     ['signed with an unknown key', { key: 'unknown' } as const],
     ['without a signature', { header: { alg: 'none' } }],
-  ])('an ID token %s signs nobody in', async (_, wrong) => {
+  ])('refuses an ID token %s', async (_, wrong) => {
     const provider = await identityProvider()
     const control = withSignOn(provider)
     provider.wrong = wrong
@@ -220,7 +220,7 @@ describe('single sign-on', () => {
     expect(cookiesOf(answer).join()).not.toContain('sluice_session')
   })
 
-  test('metadata of another issuer signs nobody in', async () => {
+  test('refuses metadata of another issuer', async () => {
     const provider = await identityProvider()
     const { ask } = withSignOn(provider)
     provider.wrong = { discovery: { issuer: 'http://127.0.0.1:1' } }
@@ -228,7 +228,7 @@ describe('single sign-on', () => {
   })
 
   test.each(['http://127.0.0.1:1', 'https://login.microsoftonline.com/{tenantid}/v2.0'])(
-    'metadata of issuer %s signs nobody in, even at the configured address',
+    'refuses metadata of issuer %s, even from the configured address',
     async (issuer) => {
       const provider = await identityProvider()
       const control = withSignOn({ issuer: `${provider.issuer}/.well-known/openid-configuration` })
@@ -394,7 +394,7 @@ describe('sessions of people', () => {
     )
   })
 
-  test('cannot be turned into those of another person, role or token', () => {
+  test('cannot be changed to another person, role or token', () => {
     const [name = ''] = /~[\w-]+/.exec(ann.text) ?? []
     const bob = `~${Buffer.from('bob@example.com').toString('base64url')}`
     for (const text of [
